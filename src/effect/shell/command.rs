@@ -1,0 +1,555 @@
+//! One simple command: its words, what it unwraps to, its row in the table.
+
+use super::word::children;
+use super::{HOLE, Output, Shell};
+use crate::effect::role::{Role, default_kind};
+use crate::effect::table::{Bound, Table};
+use crate::effect::{Cause, Effect, Target, Verb};
+use tree_sitter::Node;
+
+/// Folders whose programs the table speaks of.
+const PROGRAM_FOLDERS: &[&str] =
+    &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"];
+/// Filters that pass on names as they get them.
+const FILTERS: &[&str] = &[
+    "grep", "egrep", "fgrep", "sort", "head", "tail", "uniq", "tac", "shuf", "tee", "cat", "awk", "gawk", "comm", "sed",
+];
+
+impl Shell<'_> {
+    pub(crate) fn command(&mut self, node: Node<'_>, source: &str, mut stdin: Output) -> Output {
+        let mut words = Vec::new();
+        let saved_variables = self.variables.clone();
+        let mut assigned = false;
+        for child in children(node) {
+            match child.kind() {
+                "variable_assignment" => {
+                    assigned = true;
+                    self.assignment(child, source);
+                }
+                "herestring_redirect" | "file_redirect" => {
+                    let text = children(child)
+                        .into_iter()
+                        .filter(Node::is_named)
+                        .map(|c| self.text(c, source))
+                        .collect::<String>();
+                    if child.kind() == "herestring_redirect" {
+                        stdin = Output {
+                            text: (!text.contains(HOLE)).then(|| format!("{text}\n")),
+                            piped: true,
+                            ..Output::default()
+                        };
+                    } else {
+                        self.statement(child, source, Output::default());
+                    }
+                }
+                _ if child.is_named() => words.extend(self.fields(child, source)),
+                _ => {}
+            }
+        }
+        let output = self.simple(&words, stdin);
+        if assigned && !words.is_empty() {
+            self.variables = saved_variables;
+        }
+        output
+    }
+
+    /// Interprets a command given as words.
+    pub(crate) fn simple(&mut self, words: &[String], stdin: Output) -> Output {
+        let Some((name, arguments)) = words.split_first() else { return Output::default() };
+        self.steps += 1;
+        if self.steps > super::MAX_STEPS || self.depth > super::MAX_DEPTH {
+            self.unknown(Cause::Budget, "too many commands or nested too deep", name);
+            return Output::default();
+        }
+        if name.contains(HOLE) {
+            self.unknown(Cause::Dynamic, "the command's name is not constant", &name.replace(HOLE, "…"));
+            return self.see_paths(arguments);
+        }
+        if let Some(alias) = self.aliases.get(name).cloned() {
+            self.step(|| format!("alias {name} -> {alias}"));
+            self.aliases.remove(name);
+            let line = format!("{alias} {}", quote_all(arguments));
+            return self.nested("alias", &line, stdin);
+        }
+        if self.functions.contains_key(name) {
+            return self.call(name, arguments, stdin);
+        }
+        let program = if name.contains('/') {
+            let path = self.path(name);
+            let (folder, base) = path.rsplit_once('/').unwrap_or(("", &path));
+            if !PROGRAM_FOLDERS.contains(&folder) {
+                return self.run_file(name, arguments, None);
+            }
+            base.to_owned()
+        } else {
+            name.clone()
+        };
+        let Some(row) = Table::shipped().row(&program) else {
+            self.unknown(Cause::Program, &program, &program);
+            return self.see_paths(arguments);
+        };
+        self.step(|| format!("{program}: {}", row.about));
+        if let Some(special) = &row.special
+            && let Some(output) = self.special(special, &program, arguments, &stdin)
+        {
+            return output;
+        }
+        let mut bound = row.bind(arguments);
+        let stdin_role = bound.stdin.take();
+        if let Some(Role::Script(language)) = stdin_role
+            && stdin.piped
+            && !bound.arguments.iter().any(|(role, _, _)| matches!(role, Role::Script(_) | Role::ScriptFile(_)))
+        {
+            self.run_input(&language, &program, &stdin);
+        }
+        let passes = bound.passes_input;
+        self.effects(&program, arguments, &bound, &stdin);
+        let network = bound.arguments.iter().any(|(r, _, _)| matches!(r, Role::Act { verb: Verb::Connect, .. }))
+            || bound.fixed.iter().any(|(r, _)| matches!(r, Role::Act { verb: Verb::Connect, .. }));
+        let mut output = Output { network: network || (passes && stdin.network), ..Output::default() };
+        if passes && !bound.arguments.iter().any(|(r, _, _)| matches!(r, Role::Act { verb: Verb::Read, .. })) {
+            output.text = stdin.text.clone();
+            output.decoded = stdin.decoded;
+        }
+        if FILTERS.contains(&program.as_str()) {
+            output.names = stdin.names;
+            output.network |= stdin.network;
+        }
+        if matches!(program.as_str(), "ls" | "dir") {
+            let named: Vec<String> = bound
+                .arguments
+                .iter()
+                .filter(|(r, _, _)| matches!(r, Role::Act { .. }))
+                .map(|(_, v, _)| self.path(v))
+                .collect();
+            output.names = Some(if named.is_empty() { vec![self.path(".")] } else { named });
+        }
+        output
+    }
+
+    /// An unknown program: what its arguments show is judged all the same.
+    fn see_paths(&mut self, arguments: &[String]) -> Output {
+        for argument in arguments {
+            let value = argument.split_once('=').map_or(argument.as_str(), |(_, v)| v);
+            if value.starts_with('/') && !value.starts_with("//") {
+                let mut effect = self.at(Verb::Unknown, value, "unknown");
+                Cause::Arguments.as_str().clone_into(&mut effect.operation);
+                "argument".clone_into(&mut effect.detail);
+                self.add(effect);
+            }
+        }
+        Output::default()
+    }
+
+    fn call(&mut self, name: &str, arguments: &[String], stdin: Output) -> Output {
+        if self.running.iter().any(|n| n == name) {
+            // a function that starts itself beside itself is a fork bomb; one that only recurses has no known end
+            if self.background {
+                self.exhaust("process", name);
+            } else {
+                self.unknown(Cause::Budget, "a function calls itself", name);
+            }
+            return Output::default();
+        }
+        let Some(body) = self.functions.get(name).cloned() else { return Output::default() };
+        self.step(|| format!("function {name}"));
+        let arguments = std::mem::replace(&mut self.arguments, arguments.to_vec());
+        self.running.push(name.to_owned());
+        let output = self.source(&body, stdin);
+        self.running.pop();
+        self.arguments = arguments;
+        output
+    }
+
+    /// Interprets source in a child shell.
+    pub(crate) fn nested(&mut self, how: &str, source: &str, stdin: Output) -> Output {
+        if source.contains(HOLE) {
+            let head: String = source.chars().take(40).collect();
+            if source.trim_start().starts_with(HOLE) {
+                self.unknown(Cause::Dynamic, &head.replace(HOLE, "…"), how);
+                return Output::default();
+            }
+        }
+        self.step(|| format!("unwrap {how}"));
+        self.via.push(how.to_owned());
+        let output = self.source(source, stdin);
+        self.via.pop();
+        output
+    }
+
+    /// Runs words under a wrapper.
+    pub(crate) fn wrapped(&mut self, how: &str, words: &[String], stdin: Output) -> Output {
+        self.step(|| format!("unwrap {how}"));
+        self.via.push(how.to_owned());
+        self.depth += 1;
+        let output = self.simple(words, stdin);
+        self.depth -= 1;
+        self.via.pop();
+        output
+    }
+
+    /// Text on standard input that an interpreter runs.
+    pub(crate) fn run_input(&mut self, language: &str, program: &str, stdin: &Output) {
+        if stdin.network {
+            let mut effect =
+                Effect::new(Verb::Execute, Target::Named("program", "downloaded code".to_owned()), program);
+            "network".clone_into(&mut effect.detail);
+            self.add(effect);
+        } else if let Some(text) = stdin.text.clone() {
+            if stdin.decoded {
+                self.step(|| "decoded text is run".to_owned());
+            }
+            self.script(language, &text, &format!("{program} <input>"));
+        } else {
+            self.unknown(Cause::Dynamic, "what it runs from its input is not known", program);
+        }
+    }
+
+    /// Source text in a language.
+    pub(crate) fn script(&mut self, language: &str, text: &str, how: &str) -> Output {
+        match language {
+            "bash" | "sh" => {
+                let saved = (self.cwd.clone(), self.variables.clone(), self.functions.clone());
+                let output = self.nested(how, text, Output::default());
+                (self.cwd, self.variables, self.functions) = saved;
+                output
+            }
+            "python" => {
+                self.python(text, how);
+                Output::default()
+            }
+            _ => {
+                self.foreign(language, text, how);
+                Output::default()
+            }
+        }
+    }
+
+    fn python(&mut self, text: &str, how: &str) {
+        if text.contains(HOLE) {
+            self.unknown(Cause::Dynamic, "parts of the source are not constant", how);
+        }
+        self.via.push(how.to_owned());
+        let reading = crate::effect::python::read(text);
+        if !reading.complete {
+            self.unknown(Cause::Parse, reading.problems.first().map_or("python source", String::as_str), "python");
+        }
+        self.python_calls(reading.calls);
+        self.via.pop();
+    }
+
+    /// Effects of Python calls, which use the table's roles.
+    pub(crate) fn python_calls(&mut self, calls: Vec<crate::effect::python::Call>) {
+        for call in calls {
+            let Ok(role) = Role::parse(&call.role) else {
+                self.unknown(Cause::Program, &call.via, "python");
+                continue;
+            };
+            match role {
+                Role::Script(language) => {
+                    if call.target.starts_with(HOLE) {
+                        self.unknown(Cause::Dynamic, "what it runs is not constant", &call.via);
+                    } else {
+                        self.script(&language, &call.target, &call.via);
+                    }
+                }
+                Role::Unknown => self.unknown(Cause::Program, &call.target, &call.via),
+                role => {
+                    let bound = Bound { recursive: call.recursive, ..Bound::default() };
+                    let detail = call.detail.unwrap_or_default();
+                    let home_relative = if call.target == "~" || call.target.starts_with("~/") {
+                        call.target.replacen('~', &self.home, 1)
+                    } else {
+                        call.target
+                    };
+                    self.role(&role, &home_relative, &call.via, &bound, &detail, &[]);
+                }
+            }
+        }
+    }
+
+    /// A language that has no reader here: constant text that plainly starts commands is read as shell.
+    fn foreign(&mut self, language: &str, text: &str, how: &str) {
+        for (head, tail) in [("system(", ')'), ("exec(", ')'), ("`", '`'), ("execSync(", ')'), ("os.execute(", ')')] {
+            for part in text.split(head).skip(1) {
+                let inner = part.split(tail).next().unwrap_or_default().trim().trim_matches(['"', '\'']);
+                if !inner.is_empty() && inner.len() < part.len() {
+                    self.nested(&format!("{how} {head}"), inner, Output::default());
+                }
+            }
+        }
+        if !harmless_foreign(language, text) {
+            self.unknown(Cause::Language, &format!("{language} source"), how);
+        }
+    }
+
+    /// A script or program at a path.
+    pub(crate) fn run_file(&mut self, written: &str, arguments: &[String], language: Option<&str>) -> Output {
+        let path = self.path(written);
+        let mut effect = Effect::new(Verb::Execute, Target::Path(path.clone()), written);
+        self.step(|| format!("runs the file {path}"));
+        match self.around.script(&path, super::MAX_SOURCE) {
+            Ok(content) => {
+                let text = String::from_utf8_lossy(&content).into_owned();
+                let found = shebang(&text).or(language.map(str::to_owned)).unwrap_or_else(|| "bash".to_owned());
+                effect.detail = digest(&content);
+                self.reading.scripts.push((path.clone(), effect.detail.clone()));
+                self.add(effect);
+                if content.contains(&0) {
+                    self.unknown(Cause::Script, "a binary file", written);
+                    return Output::default();
+                }
+                if self.via.iter().filter(|v| v.as_str() == path).count() > 1 {
+                    self.unknown(Cause::Budget, "a script runs itself", written);
+                    return Output::default();
+                }
+                let arguments = std::mem::replace(&mut self.arguments, arguments.to_vec());
+                let output = self.script(&found, &text, &path);
+                self.arguments = arguments;
+                output
+            }
+            Err(why) => {
+                self.add(effect);
+                self.unknown(Cause::Script, &format!("{path}: {why}"), written);
+                Output::default()
+            }
+        }
+    }
+
+    /// Effects of bound arguments.
+    pub(crate) fn effects(&mut self, program: &str, words: &[String], bound: &Bound, stdin: &Output) {
+        for what in &bound.unexplained {
+            self.unknown(Cause::Arguments, &format!("{program} {what}"), program);
+        }
+        let detail = bound
+            .arguments
+            .iter()
+            .filter(|(r, _, _)| matches!(r, Role::Mode | Role::Owner | Role::Signal))
+            .map(|(_, v, _)| v.as_str())
+            .collect::<Vec<_>>()
+            .join(" ");
+        let incoming: Vec<String> = bound
+            .arguments
+            .iter()
+            .filter(|(r, _, _)| matches!(r, Role::Copy | Role::Act { verb: Verb::Move, .. } | Role::Linked))
+            .map(|(_, v, _)| base_name(v))
+            .collect();
+        for (role, value, place) in &bound.arguments {
+            match role {
+                Role::Run => {
+                    let rest: Vec<String> = place.and_then(|p| words.get(p..)).unwrap_or_default().to_vec();
+                    self.wrapped(program, &rest, stdin.clone());
+                }
+                Role::Script(language) if value.contains(HOLE) && value.trim_start().starts_with(HOLE) => {
+                    let _ = language;
+                    self.unknown(Cause::Dynamic, "what it runs is not constant", program);
+                }
+                Role::Script(language) => {
+                    self.script(language, value, program);
+                }
+                Role::ScriptFile(language) => {
+                    let rest: Vec<String> = place.and_then(|p| words.get(p + 1..)).unwrap_or_default().to_vec();
+                    self.run_file(value, &rest, Some(language));
+                }
+                Role::Exec => {
+                    self.wrapped(program, std::slice::from_ref(value), Output::default());
+                }
+                _ => self.role(role, value, program, bound, &detail, &incoming),
+            }
+        }
+        for (role, value) in &bound.fixed {
+            self.role(role, value, program, bound, &detail, &[]);
+        }
+    }
+
+    /// The effect of one argument with a role.
+    pub(crate) fn role(
+        &mut self,
+        role: &Role,
+        value: &str,
+        program: &str,
+        bound: &Bound,
+        detail: &str,
+        incoming: &[String],
+    ) {
+        let (verb, operation, kind) = match role {
+            Role::Skip | Role::Mode | Role::Owner | Role::Signal | Role::Linked => return,
+            Role::Unknown => return self.unknown(Cause::Arguments, value, program),
+            Role::Copy => (Verb::Read, "", "path"),
+            Role::Into => (Verb::Overwrite, "", "path"),
+            Role::Upload => {
+                self.role(
+                    &Role::Act { verb: Verb::Read, operation: String::new(), kind: "path" },
+                    value,
+                    program,
+                    bound,
+                    detail,
+                    &[],
+                );
+                (Verb::Send, "", "host")
+            }
+            Role::Act { verb, operation, kind } => (*verb, operation.as_str(), *kind),
+            Role::Run | Role::Exec | Role::Script(_) | Role::ScriptFile(_) => {
+                return self.unknown(Cause::Dynamic, value, program);
+            }
+        };
+        let value = if *role == Role::Upload { "" } else { value };
+        if kind == "path" && (value == "-" || value.is_empty()) {
+            return;
+        }
+        let remote = matches!(role, Role::Copy | Role::Into).then(|| remote_host(value)).flatten();
+        let mut effect = if let Some(host) = remote {
+            let verb = if *role == Role::Copy { Verb::Connect } else { Verb::Send };
+            Effect::new(verb, Target::Named("host", host.to_owned()), program)
+        } else if kind == "path" {
+            let verb = match verb {
+                changed if bound.dry && !matches!(changed, Verb::Read | Verb::List) => Verb::Read,
+                other => other,
+            };
+            self.at(verb, value, program)
+        } else if bound.dry {
+            return;
+        } else {
+            Effect::new(verb, Target::Named(kind, value.to_owned()), program)
+        };
+        operation.clone_into(&mut effect.operation);
+        detail.clone_into(&mut effect.detail);
+        effect.recursive = bound.recursive;
+        effect.keep = bound.keep;
+        if matches!(effect.verb, Verb::Overwrite | Verb::Link) {
+            effect.incoming = incoming.to_vec();
+        }
+        self.add(effect);
+    }
+
+    /// The kind that a verb acts on, as a helper for readers of small languages.
+    pub(crate) fn named(&mut self, verb: Verb, name: &str, program: &str) {
+        self.add(Effect::new(verb, Target::Named(default_kind(verb), name.to_owned()), program));
+    }
+}
+
+/// `host` of `user@host:path`, if the text is one and no local path.
+pub(crate) fn remote_host(text: &str) -> Option<&str> {
+    if let Some(rest) = text.split_once("://").map(|(_, r)| r) {
+        return rest.split('/').next();
+    }
+    let (host, _) = text.split_once(':')?;
+    (!host.is_empty() && !host.contains('/') && !host.starts_with('.')).then_some(host)
+}
+
+fn base_name(path: &str) -> String {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+pub(crate) fn quote_all(words: &[String]) -> String {
+    words.iter().map(|w| format!("'{}'", w.replace('\'', "'\\''"))).collect::<Vec<_>>().join(" ")
+}
+
+fn shebang(text: &str) -> Option<String> {
+    let line = text.strip_prefix("#!")?.lines().next()?;
+    let program = line
+        .split_whitespace()
+        .map(|w| w.rsplit('/').next().unwrap_or(w))
+        .find(|w| *w != "env" && !w.starts_with('-'))?;
+    let base = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    Some(match base {
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" => "bash".to_owned(),
+        other => other.to_owned(),
+    })
+}
+
+fn digest(content: &[u8]) -> String {
+    use sha2::{Digest, Sha256};
+    Sha256::digest(content).iter().take(16).map(|b| format!("{b:02x}")).collect()
+}
+
+/// Text-processing one-liners that neither start programs nor touch files.
+fn harmless_foreign(language: &str, text: &str) -> bool {
+    let acts: &[&str] = match language {
+        "awk" => &[
+            "system",
+            "getline",
+            "> \"",
+            ">\"",
+            "| \"",
+            "|\"",
+            "|&",
+            "@load",
+            "@include",
+            "print >",
+            "print>",
+            "print $0 >",
+            "print $0>",
+        ],
+        "sed" => return true,
+        "perl" => &[
+            "system", "exec", "`", "qx", "unlink", "open", "rename", "rmdir", "mkdir", "chmod", "chown", "kill",
+            "fork", "socket", "eval", "require", "do ", "link", "syscall", "use ", "IO::", "->", "opendir", "utime",
+            "truncate",
+        ],
+        "ruby" => &[
+            "system",
+            "exec",
+            "`",
+            "%x",
+            "File",
+            "Dir",
+            "FileUtils",
+            "IO.",
+            "open",
+            "Process",
+            "fork",
+            "spawn",
+            "eval",
+            "require",
+            "Socket",
+            "send",
+            "Net::",
+            "Kernel",
+        ],
+        "js" => &[
+            "require",
+            "import",
+            "child_process",
+            "fs.",
+            "process.",
+            "eval",
+            "Function",
+            "fetch",
+            "Deno",
+            "Bun",
+            "globalThis",
+        ],
+        "php" => &[
+            "system", "exec", "`", "passthru", "popen", "unlink", "file", "open", "eval", "curl", "include", "require",
+            "mail", "chmod", "rename", "copy", "mkdir", "rmdir", "socket", "$_",
+        ],
+        "sql" => &[
+            "drop",
+            "delete",
+            "update",
+            "insert",
+            "alter",
+            "truncate",
+            "copy",
+            "outfile",
+            "load_file",
+            "exec",
+            "create",
+            "grant",
+            "revoke",
+            "attach",
+            ".shell",
+            ".system",
+            "\\!",
+            "do ",
+            "call",
+            "set ",
+            "into",
+        ],
+        _ => return false,
+    };
+    let lower = text.to_ascii_lowercase();
+    let text = if language == "sql" { lower.as_str() } else { text };
+    !text.contains(HOLE) && !acts.iter().any(|a| text.contains(a))
+}

@@ -1,0 +1,217 @@
+//! Effects of shell scripts, from a real parse (tree-sitter-bash).
+//!
+//! 1. [`syntax`] walks the syntax tree in the order of execution: lists, pipes, loops, functions, redirections.
+//! 2. [`word`] expands words as far as they are constant: quotes, variables, `~`, braces, substitutions.
+//! 3. [`command`] unwraps what runs other commands (sudo, env, xargs, `sh -c`, find -exec ...) and looks
+//!    the rest up in the table of command semantics.
+//! 4. Whatever did not parse, is not constant, or exceeds a budget becomes an unknown effect beside
+//!    whatever effects were found.
+
+pub mod command;
+pub mod special;
+pub mod syntax;
+pub mod word;
+
+use super::{Cause, Effect, HOLE, Target, Verb};
+use std::collections::HashMap;
+
+/// Longest script that is read, bytes.
+pub const MAX_SOURCE: usize = 256 * 1024;
+/// Deepest nesting of scripts in scripts, functions and syntax.
+const MAX_DEPTH: usize = 60;
+/// Most commands that are interpreted.
+const MAX_STEPS: usize = 4_000;
+/// Most effects that are kept.
+const MAX_EFFECTS: usize = 1_000;
+/// A loop of at least this many rounds that creates things exhausts a resource.
+const MANY: u64 = 10_000;
+
+/// What a shell knows before it runs: who, where, and which files it may look at.
+pub trait Surroundings {
+    /// The content of a script at an absolute path, at most `max` bytes; the error says why not.
+    fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, String>;
+}
+
+/// Nothing can be read: scripts stay unknown.
+pub struct Nowhere;
+
+impl Surroundings for Nowhere {
+    fn script(&self, _path: &str, _max: usize) -> Result<Vec<u8>, String> {
+        Err("no environment to read it from".to_owned())
+    }
+}
+
+/// What was found in a script.
+#[derive(Debug, Default, Clone)]
+pub struct Reading {
+    /// The effects, in order of discovery, without repetition.
+    pub effects: Vec<Effect>,
+    /// How they were found, for explanations: unwrappings and lookups.
+    pub steps: Vec<String>,
+    /// Digests and paths of scripts whose content was read.
+    pub scripts: Vec<(String, String)>,
+}
+
+/// What a command prints, as far as it matters to the next one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Output {
+    /// The whole text, where constant.
+    text: Option<String>,
+    /// The lines are names below these paths.
+    names: Option<Vec<String>>,
+    /// It came over the network.
+    network: bool,
+    /// Long strings are decoded in it (base64, hex).
+    decoded: bool,
+    /// It is the input of a command (a pipe, a file, a heredoc), not a terminal.
+    piped: bool,
+}
+
+/// An interpreter that has no effects: it only notes those that a shell would have.
+pub(crate) struct Shell<'a> {
+    around: &'a dyn Surroundings,
+    home: String,
+    user: String,
+    /// `None`: not known. Empty: paths stay as they are written.
+    cwd: Option<String>,
+    variables: HashMap<String, Vec<String>>,
+    functions: HashMap<String, String>,
+    aliases: HashMap<String, String>,
+    arguments: Vec<String>,
+    running: Vec<String>,
+    via: Vec<String>,
+    privileged: bool,
+    background: bool,
+    repeat: u64,
+    endless: bool,
+    depth: usize,
+    steps: usize,
+    reading: Reading,
+}
+
+/// Reads a shell script. `cwd` empty leaves relative paths as they are written.
+#[must_use]
+pub fn read(source: &str, user: &str, home: &str, cwd: &str, around: &dyn Surroundings) -> Reading {
+    let mut shell = Shell {
+        around,
+        home: home.to_owned(),
+        user: user.to_owned(),
+        cwd: Some(cwd.to_owned()),
+        variables: HashMap::new(),
+        functions: HashMap::new(),
+        aliases: HashMap::new(),
+        arguments: Vec::new(),
+        running: Vec::new(),
+        via: Vec::new(),
+        privileged: false,
+        background: false,
+        repeat: 1,
+        endless: false,
+        depth: 0,
+        steps: 0,
+        reading: Reading::default(),
+    };
+    shell.source(source, Output::default());
+    shell.reading
+}
+
+impl Shell<'_> {
+    /// Adds an effect, with what surrounds it.
+    pub(crate) fn add(&mut self, mut effect: Effect) {
+        effect.privileged |= self.privileged;
+        effect.via = self.via.clone();
+        if self.reading.effects.contains(&effect) {
+            return;
+        }
+        if self.reading.effects.len() >= MAX_EFFECTS {
+            self.reading.effects.truncate(MAX_EFFECTS - 1);
+            effect = Effect::unknown(Cause::Budget, "too many effects", "shell");
+        }
+        self.exhaustion(&effect);
+        self.reading.effects.push(effect);
+    }
+
+    pub(crate) fn unknown(&mut self, cause: Cause, what: &str, program: &str) {
+        self.step(|| format!("unknown ({}): {what}", cause.as_str()));
+        self.add(Effect::unknown(cause, what, program));
+    }
+
+    pub(crate) fn step(&mut self, text: impl FnOnce() -> String) {
+        if self.reading.steps.len() < 200 {
+            let indent = "  ".repeat(self.via.len().min(8));
+            self.reading.steps.push(format!("{indent}{}", text()));
+        }
+    }
+
+    /// A loop that never ends or has very many rounds turns what it makes into exhaustion.
+    fn exhaustion(&mut self, effect: &Effect) {
+        if self.repeat < MANY && !self.endless {
+            return;
+        }
+        let resource = match effect.verb {
+            Verb::Create if effect.target.kind() == "path" && effect.dynamic() => "inode",
+            Verb::Write
+                if effect.target.kind() == "path" && effect.dynamic() && !harmless_sink(effect.target.name()) =>
+            {
+                "inode"
+            }
+            Verb::Append if effect.target.kind() == "path" && !harmless_sink(effect.target.name()) && self.endless => {
+                "disk"
+            }
+            _ => return,
+        };
+        self.exhaust(resource, &effect.program.clone());
+    }
+
+    pub(crate) fn exhaust(&mut self, resource: &str, program: &str) {
+        let mut effect = Effect::new(Verb::Exhaust, Target::Named("resource", resource.to_owned()), program);
+        effect.privileged = self.privileged;
+        effect.via = self.via.clone();
+        if !self.reading.effects.contains(&effect) {
+            self.reading.effects.push(effect);
+        }
+    }
+
+    /// Makes a path absolute where the working directory is known, and tidies `.` and `..` lexically.
+    pub(crate) fn path(&self, written: &str) -> String {
+        if self.cwd.as_deref() == Some("") {
+            return written.to_owned();
+        }
+        if written.starts_with('/') {
+            return tidy(written);
+        }
+        if written.starts_with(HOLE) {
+            return written.to_owned();
+        }
+        match &self.cwd {
+            Some(cwd) => tidy(&format!("{cwd}/{written}")),
+            None => format!("{HOLE}/{written}"),
+        }
+    }
+
+    pub(crate) fn at(&mut self, verb: Verb, path: &str, program: &str) -> Effect {
+        Effect::new(verb, Target::Path(self.path(path)), program)
+    }
+}
+
+fn harmless_sink(path: &str) -> bool {
+    path.starts_with("/dev/")
+}
+
+/// Removes `.`, `..` and repeated slashes from an absolute path, lexically. A `..` after a part that is
+/// not constant stays, as it may be anything.
+#[must_use]
+pub fn tidy(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|p| !p.contains(HOLE)) => {
+                parts.pop();
+            }
+            ".." if parts.is_empty() => {}
+            _ => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}

@@ -1,0 +1,477 @@
+//! The walk over the syntax tree, in the order of execution.
+
+use super::word::{children, range_length};
+use super::{HOLE, MAX_DEPTH, MAX_SOURCE, MAX_STEPS, Output, Shell};
+use crate::effect::{Cause, Effect, Target, Verb};
+use tree_sitter::{Node, Parser, Tree};
+
+/// Parses shell source.
+fn parse(source: &str) -> Option<Tree> {
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+    parser.parse(source, None)
+}
+
+impl Shell<'_> {
+    /// Interprets source text; its standard input is `stdin`.
+    pub(crate) fn source(&mut self, source: &str, stdin: Output) -> Output {
+        if source.len() > MAX_SOURCE || self.depth >= MAX_DEPTH {
+            self.unknown(Cause::Budget, "script too long or nested too deep", "shell");
+            return Output::default();
+        }
+        // tree-sitter reads a trailing comment or heredoc only with a line end
+        let text = if source.ends_with('\n') { source.to_owned() } else { format!("{source}\n") };
+        let Some(tree) = parse(&text) else {
+            self.unknown(Cause::Parse, "the shell parser gave up", "shell");
+            return Output::default();
+        };
+        self.depth += 1;
+        if let Some(problem) = problem(tree.root_node()) {
+            let near: String = text.get(problem..).unwrap_or_default().chars().take(30).collect();
+            self.unknown(Cause::Parse, near.trim(), "shell");
+        }
+        let mut output = Output::default();
+        for child in children(tree.root_node()) {
+            if child.is_named() {
+                output = join(output, self.statement(child, &text, stdin.clone()));
+            }
+        }
+        self.depth -= 1;
+        output
+    }
+
+    /// Interprets one statement.
+    pub(crate) fn statement(&mut self, node: Node<'_>, source: &str, stdin: Output) -> Output {
+        self.steps += 1;
+        if self.steps > MAX_STEPS || self.depth > MAX_DEPTH {
+            self.unknown(Cause::Budget, "too many commands or nested too deep", "shell");
+            return Output::default();
+        }
+        self.depth += 1;
+        let output = self.dispatch(node, source, stdin);
+        self.depth -= 1;
+        output
+    }
+
+    fn dispatch(&mut self, node: Node<'_>, source: &str, stdin: Output) -> Output {
+        match node.kind() {
+            "command" => self.command(node, source, stdin),
+            "variable_assignment" | "variable_assignments" => {
+                self.assignment(node, source);
+                Output::default()
+            }
+            "declaration_command" | "unset_command" => {
+                for child in children(node) {
+                    match child.kind() {
+                        "variable_assignment" => self.assignment(child, source),
+                        _ => self.walk_substitutions(child, source),
+                    }
+                }
+                Output::default()
+            }
+            "pipeline" => self.pipeline(node, source, stdin),
+            "redirected_statement" => self.redirected(node, source, stdin),
+            "subshell" => self.scoped(|s| s.block(node, source, stdin)),
+            "function_definition" => {
+                let name = node.child_by_field_name("name").and_then(|n| n.utf8_text(source.as_bytes()).ok());
+                let body = node.child_by_field_name("body").and_then(|n| n.utf8_text(source.as_bytes()).ok());
+                if let (Some(name), Some(body)) = (name, body) {
+                    self.functions.insert(name.to_owned(), body.to_owned());
+                }
+                Output::default()
+            }
+            "for_statement" => self.for_loop(node, source, stdin),
+            "while_statement" | "c_style_for_statement" => self.while_loop(node, source, stdin),
+            "test_command" => {
+                self.walk_substitutions(node, source);
+                Output::default()
+            }
+            "heredoc_body" | "comment" | "ERROR" | "file_redirect" | "herestring_redirect"
+                if node.kind() != "ERROR" =>
+            {
+                if matches!(node.kind(), "file_redirect" | "herestring_redirect") {
+                    self.redirect(node, source, &Output::default(), false)
+                } else {
+                    Output::default()
+                }
+            }
+            "ERROR" => self.block(node, source, stdin),
+            "case_statement" => {
+                if let Some(value) = node.child_by_field_name("value") {
+                    self.walk_substitutions(value, source);
+                }
+                self.block(node, source, stdin)
+            }
+            "case_item" | "if_statement" | "elif_clause" | "else_clause" | "do_group" | "compound_statement"
+            | "list" | "negated_command" | "program" => self.block(node, source, stdin),
+            _ => {
+                self.walk_substitutions(node, source);
+                Output::default()
+            }
+        }
+    }
+
+    /// All statements of a node, both branches of a choice included.
+    fn block(&mut self, node: Node<'_>, source: &str, stdin: Output) -> Output {
+        let mut output = Output::default();
+        let all = children(node);
+        for (i, child) in all.iter().enumerate() {
+            if !child.is_named()
+                || matches!(
+                    child.kind(),
+                    "word" | "string" | "raw_string" | "concatenation" | "variable_name" | "number"
+                )
+            {
+                continue;
+            }
+            let before = self.background;
+            self.background |= all.get(i + 1).is_some_and(|n| n.kind() == "&");
+            output = join(output, self.statement(*child, source, stdin.clone()));
+            self.background = before;
+        }
+        output
+    }
+
+    fn scoped(&mut self, run: impl FnOnce(&mut Self) -> Output) -> Output {
+        let saved = (self.cwd.clone(), self.variables.clone(), self.functions.clone(), self.aliases.clone());
+        let output = run(self);
+        (self.cwd, self.variables, self.functions, self.aliases) = saved;
+        output
+    }
+
+    fn pipeline(&mut self, node: Node<'_>, source: &str, stdin: Output) -> Output {
+        let mut output = stdin;
+        let before = std::mem::replace(&mut self.background, true);
+        for child in children(node) {
+            if child.is_named() {
+                output = self.scoped(|s| s.statement(child, source, output.clone()));
+                output.piped = true;
+            }
+        }
+        self.background = before;
+        output
+    }
+
+    /// One command or more with redirections. The redirections of input come first.
+    fn redirected(&mut self, node: Node<'_>, source: &str, mut stdin: Output) -> Output {
+        let redirects: Vec<Node<'_>> = children(node).into_iter().filter(|c| c.kind().ends_with("_redirect")).collect();
+        let mut after: Vec<Node<'_>> = Vec::new();
+        for redirect in &redirects {
+            match redirect.kind() {
+                "heredoc_redirect" => {
+                    stdin = self.heredoc(*redirect, source);
+                    // `cat <<EOF | sh`, `cat <<EOF > file`: the rest of the line hangs below the redirect
+                    after.extend(children(*redirect).into_iter().filter(|c| {
+                        matches!(
+                            c.kind(),
+                            "pipeline"
+                                | "list"
+                                | "command"
+                                | "redirected_statement"
+                                | "file_redirect"
+                                | "subshell"
+                                | "compound_statement"
+                        )
+                    }));
+                }
+                _ if self.is_input(*redirect, source) => {
+                    stdin = self.redirect(*redirect, source, &Output::default(), true)
+                }
+                _ => {}
+            }
+        }
+        let mut output = Output::default();
+        let mut ran = false;
+        for child in children(node) {
+            if child.is_named() && !child.kind().ends_with("_redirect") {
+                output = self.statement(child, source, stdin.clone());
+                ran = true;
+            }
+        }
+        if !ran {
+            output = stdin;
+        }
+        for redirect in redirects {
+            if redirect.kind() == "file_redirect" && !self.is_input(redirect, source) {
+                self.redirect(redirect, source, &output, false);
+            }
+        }
+        for rest in after {
+            if rest.kind() == "file_redirect" {
+                self.redirect(rest, source, &output, false);
+            } else {
+                output = self.statement(rest, source, output);
+            }
+        }
+        output
+    }
+
+    fn is_input(&self, node: Node<'_>, source: &str) -> bool {
+        if node.kind() == "herestring_redirect" {
+            return true;
+        }
+        let text =
+            node.utf8_text(source.as_bytes()).unwrap_or_default().trim_start_matches(|c: char| c.is_ascii_digit());
+        text.starts_with('<') && !text.starts_with("<>")
+    }
+
+    fn heredoc(&mut self, node: Node<'_>, source: &str) -> Output {
+        let all = children(node);
+        let quoted = all.iter().any(|c| {
+            c.kind() == "heredoc_start" && c.utf8_text(source.as_bytes()).is_ok_and(|t| t.contains(['\'', '"', '\\']))
+        });
+        let Some(body) = all.into_iter().find(|c| c.kind() == "heredoc_body") else { return Output::default() };
+        let text = if quoted || body.named_child_count() == 0 {
+            body.utf8_text(source.as_bytes()).unwrap_or_default().to_owned()
+        } else {
+            let mut text = String::new();
+            let mut end = body.start_byte();
+            for child in children(body) {
+                text.push_str(source.get(end..child.start_byte()).unwrap_or_default());
+                if child.kind() == "heredoc_content" {
+                    text.push_str(child.utf8_text(source.as_bytes()).unwrap_or_default());
+                } else {
+                    text.push_str(&self.text(child, source));
+                }
+                end = child.end_byte();
+            }
+            text.push_str(source.get(end..body.end_byte()).unwrap_or_default());
+            text
+        };
+        Output { text: Some(text), piped: true, ..Output::default() }
+    }
+
+    /// One redirection: what goes in is returned, what goes out is an effect.
+    fn redirect(&mut self, node: Node<'_>, source: &str, output: &Output, input: bool) -> Output {
+        let raw = node.utf8_text(source.as_bytes()).unwrap_or_default();
+        if node.kind() == "herestring_redirect" {
+            let text =
+                children(node).into_iter().filter(Node::is_named).map(|c| self.text(c, source)).collect::<String>();
+            return Output {
+                text: (!text.contains(HOLE)).then(|| format!("{text}\n")),
+                piped: true,
+                ..Output::default()
+            };
+        }
+        let operator: String =
+            raw.chars().skip_while(char::is_ascii_digit).take_while(|c| "<>&|".contains(*c)).collect();
+        let Some(destination) = node.child_by_field_name("destination") else { return Output::default() };
+        if destination.kind() == "process_substitution" {
+            self.walk_substitutions(node, source);
+            return Output::default();
+        }
+        let path = self.text(destination, source);
+        let is_number = path == "-" || (!path.is_empty() && path.chars().all(|c| c.is_ascii_digit()));
+        if operator.ends_with('&') && is_number {
+            return Output::default();
+        }
+        if let Some(rest) = path.strip_prefix("/dev/tcp/").or_else(|| path.strip_prefix("/dev/udp/")) {
+            let host = rest.split('/').next().unwrap_or_default();
+            self.add(Effect::new(Verb::Send, Target::Named("host", host.to_owned()), "shell"));
+            return Output { network: true, piped: true, ..Output::default() };
+        }
+        let verb = match operator.as_str() {
+            "<" => Verb::Read,
+            ">>" | "&>>" => Verb::Append,
+            "<>" => Verb::Append,
+            _ => Verb::Write,
+        };
+        let mut effect = self.at(verb, &path, "shell");
+        if output.network {
+            "network".clone_into(&mut effect.detail);
+        }
+        self.add(effect);
+        Output { piped: input, ..Output::default() }
+    }
+
+    pub(crate) fn assignment(&mut self, node: Node<'_>, source: &str) {
+        if node.kind() == "variable_assignments" {
+            for child in children(node) {
+                if child.kind() == "variable_assignment" {
+                    self.assignment(child, source);
+                }
+            }
+            return;
+        }
+        let name = node
+            .child_by_field_name("name")
+            .and_then(|n| n.utf8_text(source.as_bytes()).ok())
+            .unwrap_or_default()
+            .to_owned();
+        let raw = node.utf8_text(source.as_bytes()).unwrap_or_default();
+        let values = match node.child_by_field_name("value") {
+            Some(value) if value.kind() == "array" => {
+                children(value).into_iter().filter(Node::is_named).flat_map(|c| self.fields(c, source)).collect()
+            }
+            Some(value) => vec![self.text(value, source)],
+            None => vec![String::new()],
+        };
+        let values = if raw.contains("+=") {
+            match self.variables.get(&name).and_then(|v| v.first()) {
+                Some(old) => vec![format!("{old}{}", values.concat())],
+                None => vec![HOLE.to_string()],
+            }
+        } else {
+            values
+        };
+        self.assign(&name, values);
+    }
+
+    /// Sets a variable; some names change which programs run.
+    pub(crate) fn assign(&mut self, name: &str, values: Vec<String>) {
+        let loads_code = matches!(
+            name,
+            "PATH"
+                | "BASH_ENV"
+                | "ENV"
+                | "IFS"
+                | "PROMPT_COMMAND"
+                | "PAGER"
+                | "EDITOR"
+                | "VISUAL"
+                | "PYTHONPATH"
+                | "PYTHONSTARTUP"
+                | "NODE_OPTIONS"
+                | "PERL5LIB"
+                | "PERL5OPT"
+                | "RUBYOPT"
+                | "RUBYLIB"
+                | "JAVA_TOOL_OPTIONS"
+                | "MANPAGER"
+                | "BROWSER"
+        ) || name.starts_with("LD_")
+            || name.starts_with("GIT_")
+            || name.starts_with("DYLD_");
+        if loads_code {
+            let mut effect = Effect::new(Verb::Variable, Target::Named("variable", name.to_owned()), "shell");
+            effect.detail = values.join(" ");
+            self.add(effect);
+        }
+        self.variables.insert(name.to_owned(), values);
+    }
+
+    fn for_loop(&mut self, node: Node<'_>, source: &str, stdin: Output) -> Output {
+        let name = node
+            .child_by_field_name("variable")
+            .and_then(|n| n.utf8_text(source.as_bytes()).ok())
+            .unwrap_or_default()
+            .to_owned();
+        let body = node.child_by_field_name("body");
+        let mut values: Vec<String> = Vec::new();
+        let mut rounds = 0_u64;
+        for child in children(node) {
+            if !child.is_named() || Some(child.id()) == body.map(|b| b.id()) || child.kind() == "variable_name" {
+                continue;
+            }
+            let raw = child.utf8_text(source.as_bytes()).unwrap_or_default();
+            let fields = self.fields(child, source);
+            rounds = rounds
+                .saturating_add(range_length(raw).or_else(|| sequence_length(raw)).unwrap_or(fields.len() as u64));
+            values.extend(fields);
+        }
+        if values.is_empty() || values.len() > 16 {
+            values = vec![HOLE.to_string()];
+        }
+        let Some(body) = body else { return Output::default() };
+        let saved = self.repeat;
+        self.repeat = saved.saturating_mul(rounds.max(1));
+        let mut output = Output::default();
+        for value in values {
+            self.variables.insert(name.clone(), vec![value]);
+            output = join(output, self.statement(body, source, stdin.clone()));
+        }
+        self.repeat = saved;
+        output
+    }
+
+    fn while_loop(&mut self, node: Node<'_>, source: &str, stdin: Output) -> Output {
+        let endless = self.forget_and_see_end(node, source);
+        let saved = (self.endless, self.repeat);
+        self.endless |= endless;
+        if let Some(n) = counted(node.utf8_text(source.as_bytes()).unwrap_or_default()) {
+            self.repeat = self.repeat.saturating_mul(n);
+        }
+        let output = self.block(node, source, stdin);
+        (self.endless, self.repeat) = saved;
+        output
+    }
+
+    /// Variables that the loop sets are not constant in it. Returns whether it has no way out.
+    fn forget_and_see_end(&mut self, node: Node<'_>, source: &str) -> bool {
+        let text = node.utf8_text(source.as_bytes()).unwrap_or_default();
+        let head: String = text.split("do").next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        for name in self.variables.keys().cloned().collect::<Vec<_>>() {
+            if text.contains(&format!("{name}=")) || text.contains(&format!("{name}+")) {
+                self.variables.insert(name, vec![HOLE.to_string()]);
+            }
+        }
+        let always = [
+            "while true;",
+            "while :;",
+            "while true",
+            "while :",
+            "while [ 1 ];",
+            "while ((1));",
+            "until false;",
+            "for ((;;));",
+            "for (( ; ; ));",
+            "for ((;;))",
+            "while [ true ];",
+            "while 1;",
+        ];
+        always.contains(&head.trim()) && !["break", "exit", "return", "read "].iter().any(|w| text.contains(w))
+    }
+}
+
+/// What follows a command's own output in the same stream.
+fn join(first: Output, second: Output) -> Output {
+    Output {
+        text: match (first.text, second.text) {
+            (Some(a), Some(b)) => Some(a + &b),
+            (None, text) | (text, None) => text,
+        },
+        names: second.names.or(first.names),
+        network: first.network || second.network,
+        decoded: first.decoded || second.decoded,
+        piped: first.piped || second.piped,
+    }
+}
+
+/// `$(seq 1 100000)`: how many lines.
+fn sequence_length(raw: &str) -> Option<u64> {
+    let inner = raw.trim_start_matches("$(").trim_start_matches('`').trim_end_matches([')', '`']);
+    let mut words = inner.split_whitespace();
+    if words.next()? != "seq" {
+        return None;
+    }
+    let numbers: Vec<i64> = words.filter_map(|w| w.parse().ok()).collect();
+    let span = match numbers.as_slice() {
+        [last] => *last,
+        [first, last] => last.saturating_sub(*first),
+        [first, step, last] => last.saturating_sub(*first).checked_div(*step)?,
+        _ => return None,
+    };
+    Some(span.unsigned_abs().saturating_add(1))
+}
+
+/// `for ((i=0; i<100000; i++))` or `while [ $i -lt 100000 ]`: about how many rounds.
+fn counted(text: &str) -> Option<u64> {
+    let head = text.split("do").next()?;
+    let marks = ["-lt", "-le", "<=", "<"];
+    let rest = marks.iter().find_map(|m| head.split_once(m).map(|(_, r)| r))?;
+    rest.trim_start().chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()
+}
+
+/// First byte of what does not parse. Wide trees are cheap: only branches with an error are entered.
+fn problem(root: Node<'_>) -> Option<usize> {
+    let mut stack = vec![root];
+    while let Some(node) = stack.pop() {
+        if node.is_error() || node.is_missing() {
+            return Some(node.start_byte());
+        }
+        if node.has_error() {
+            stack.extend(children(node).into_iter().rev());
+        }
+    }
+    None
+}

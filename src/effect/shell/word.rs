@@ -1,0 +1,443 @@
+//! Expansion of words, as far as they are constant.
+//!
+//! 1. Each part of a word adds to a text: quoted text as it is, unquoted text with its marks.
+//! 2. What is not constant becomes [`HOLE`].
+//! 3. Unquoted expansions split at blanks; braces multiply; `~` becomes the home folder.
+
+use super::{HOLE, Output, Shell};
+use crate::effect::Cause;
+use tree_sitter::Node;
+
+/// Before a character that was quoted and would otherwise be a pattern.
+const QUOTED: char = '\u{E000}';
+/// Between fields.
+const SPLIT: char = '\u{E001}';
+/// Most fields that one word may become; more is a hole.
+const MAX_FIELDS: usize = 64;
+/// Longest expanded word, bytes.
+const MAX_WORD: usize = 64 * 1024;
+
+impl Shell<'_> {
+    /// The fields that a word becomes.
+    pub(crate) fn fields(&mut self, node: Node<'_>, source: &str) -> Vec<String> {
+        let mut text = String::new();
+        self.expand(node, source, false, &mut text);
+        if text.len() > MAX_WORD {
+            self.unknown(Cause::Budget, "a word is too long", "shell");
+            return vec![HOLE.to_string()];
+        }
+        let empty_expansion =
+            text.is_empty() && matches!(node.kind(), "simple_expansion" | "expansion" | "command_substitution");
+        let mut fields = Vec::new();
+        for field in text.split(SPLIT) {
+            if field.is_empty() && (empty_expansion || text.contains(SPLIT)) {
+                continue;
+            }
+            for choice in braces(field) {
+                fields.push(self.tilde(&choice));
+                if fields.len() > MAX_FIELDS {
+                    return vec![HOLE.to_string()];
+                }
+            }
+        }
+        fields.iter().map(|f| f.chars().filter(|c| *c != QUOTED).collect()).collect()
+    }
+
+    /// The text that a word becomes where it is not split (assignments, heredocs, redirections).
+    pub(crate) fn text(&mut self, node: Node<'_>, source: &str) -> String {
+        let mut text = String::new();
+        self.expand(node, source, true, &mut text);
+        let text = self.tilde(&text);
+        text.chars().filter(|c| *c != QUOTED && *c != SPLIT).collect()
+    }
+
+    fn tilde(&self, text: &str) -> String {
+        match text.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{}{rest}", self.home),
+            Some(rest) => {
+                let (user, tail) = rest.split_once('/').map_or((rest, ""), |(u, t)| (u, t));
+                match user {
+                    "root" => format!("/root/{tail}"),
+                    "+" => format!("./{tail}"),
+                    _ if user.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)) => {
+                        format!("/home/{user}/{tail}")
+                    }
+                    _ => text.to_owned(),
+                }
+            }
+            None => text.to_owned(),
+        }
+    }
+
+    fn expand(&mut self, node: Node<'_>, source: &str, quoted: bool, into: &mut String) {
+        if into.len() > MAX_WORD || self.depth > super::MAX_DEPTH {
+            into.push(HOLE);
+            return;
+        }
+        let raw = node.utf8_text(source.as_bytes()).unwrap_or_default();
+        match node.kind() {
+            "word" | "command_name" if node.named_child_count() > 0 => self.children(node, source, quoted, into),
+            "word"
+            | "extglob_pattern"
+            | "variable_name"
+            | "number"
+            | "test_operator"
+            | "regex"
+            | "special_variable_name" => unescape(raw, quoted, into),
+            "raw_string" => push_quoted(raw.trim_matches('\''), into),
+            "ansi_c_string" => {
+                push_quoted(&ansi_c(raw.strip_prefix("$'").and_then(|r| r.strip_suffix('\'')).unwrap_or(raw)), into)
+            }
+            "string" | "translated_string" => self.double_quoted(node, source, into),
+            "string_content" | "heredoc_content" => unescape_double(raw, into),
+            "simple_expansion" => {
+                let name = raw.strip_prefix('$').unwrap_or(raw);
+                let values = self.variable(name);
+                push_values(&values, quoted, name == "@" && quoted, into);
+            }
+            "expansion" => {
+                let values = self.braced(node, source, raw);
+                push_values(&values, quoted, raw.contains("[@]") || raw == "${@}", into);
+            }
+            "command_substitution" => {
+                let output = self.substitution(node, source);
+                match (output.text, output.names) {
+                    (Some(text), _) => push_values(&[text.trim_end_matches('\n').to_owned()], quoted, false, into),
+                    (None, Some(names)) => {
+                        let values: Vec<String> = names.iter().map(|n| below(n)).collect();
+                        push_values(&values, quoted, true, into);
+                    }
+                    (None, None) => into.push(HOLE),
+                }
+                if output.network {
+                    self.note_network_text();
+                }
+            }
+            "process_substitution" => {
+                self.substitution(node, source);
+                into.push_str("/dev/fd/63");
+            }
+            "arithmetic_expansion" => {
+                self.walk_substitutions(node, source);
+                let inner = raw.trim_start_matches("$((").trim_end_matches("))").trim();
+                if inner.parse::<i64>().is_ok() { into.push_str(inner) } else { into.push(HOLE) }
+            }
+            "brace_expression" => into.push_str(raw),
+            "concatenation" | "command_name" | "array" => self.children(node, source, quoted, into),
+            _ if node.named_child_count() > 0 => self.children(node, source, quoted, into),
+            _ => unescape(raw, quoted, into),
+        }
+    }
+
+    fn children(&mut self, node: Node<'_>, source: &str, quoted: bool, into: &mut String) {
+        self.depth += 1;
+        let mut end = node.start_byte();
+        for child in children(node) {
+            // text between named parts (tree-sitter leaves some out) belongs to the word
+            if let Some(gap) = source.get(end..child.start_byte()) {
+                into.push_str(gap.trim());
+            }
+            self.expand(child, source, quoted, into);
+            end = child.end_byte();
+        }
+        self.depth -= 1;
+    }
+
+    fn double_quoted(&mut self, node: Node<'_>, source: &str, into: &mut String) {
+        self.depth += 1;
+        let mut end = node.start_byte();
+        for child in children(node) {
+            if child.kind() != "\""
+                && end > node.start_byte()
+                && let Some(gap) = source.get(end..child.start_byte())
+            {
+                push_quoted(gap, into);
+            }
+            match child.kind() {
+                "\"" | "$\"" | "$" => {
+                    if child.kind() == "$" {
+                        into.push('$');
+                    }
+                }
+                _ => self.expand(child, source, true, into),
+            }
+            end = child.end_byte();
+        }
+        self.depth -= 1;
+    }
+
+    /// Values of a variable; a hole where it is not constant.
+    pub(crate) fn variable(&self, name: &str) -> Vec<String> {
+        if let Some(values) = self.variables.get(name) {
+            return values.clone();
+        }
+        let one = |s: &str| vec![s.to_owned()];
+        match name {
+            "HOME" => one(&self.home),
+            "USER" | "LOGNAME" => one(&self.user),
+            "PWD" => one(self.cwd.as_deref().filter(|c| !c.is_empty()).unwrap_or(&HOLE.to_string())),
+            "IFS" => one(" "),
+            "SHELL" => one("/bin/bash"),
+            "@" | "*" => {
+                if self.arguments.is_empty() {
+                    one(&HOLE.to_string())
+                } else {
+                    self.arguments.clone()
+                }
+            }
+            _ => match name.parse::<usize>() {
+                Ok(n) if n > 0 => {
+                    self.arguments.get(n - 1).cloned().map_or_else(|| one(&HOLE.to_string()), |v| vec![v])
+                }
+                _ => one(&HOLE.to_string()),
+            },
+        }
+    }
+
+    fn braced(&mut self, node: Node<'_>, source: &str, raw: &str) -> Vec<String> {
+        self.walk_substitutions(node, source);
+        let inner = raw.strip_prefix("${").and_then(|r| r.strip_suffix('}')).unwrap_or(raw);
+        let name: String = inner.chars().take_while(|c| c.is_alphanumeric() || *c == '_' || *c == '@').collect();
+        let rest = inner.get(name.len()..).unwrap_or_default();
+        let values = self.variable(&name);
+        let known = !values.iter().any(|v| v.contains(HOLE));
+        match rest {
+            "" | "[@]" | "[*]" => values,
+            _ if rest.starts_with(":-") || rest.starts_with(":=") => {
+                if known && values.iter().any(|v| !v.is_empty()) {
+                    values
+                } else {
+                    let default = rest.get(2..).unwrap_or_default();
+                    let plain = !default.contains(['$', '`', '"', '\'', '\\']);
+                    if self.variables.contains_key(&name) || !plain {
+                        vec![HOLE.to_string()]
+                    } else {
+                        vec![HOLE.to_string(), default.to_owned()]
+                    }
+                }
+            }
+            _ => vec![HOLE.to_string()],
+        }
+    }
+
+    /// Runs the commands inside a node whose value is not computed.
+    pub(crate) fn walk_substitutions(&mut self, node: Node<'_>, source: &str) {
+        if self.depth > super::MAX_DEPTH {
+            return;
+        }
+        self.depth += 1;
+        for child in children(node) {
+            if matches!(child.kind(), "command_substitution" | "process_substitution") {
+                self.substitution(child, source);
+            } else {
+                self.walk_substitutions(child, source);
+            }
+        }
+        self.depth -= 1;
+    }
+
+    fn note_network_text(&mut self) {
+        self.variables.insert("\u{0}network".to_owned(), vec![String::new()]);
+    }
+
+    /// Text that came over the network has entered words of this script.
+    pub(crate) fn network_text(&self) -> bool {
+        self.variables.contains_key("\u{0}network")
+    }
+
+    fn substitution(&mut self, node: Node<'_>, source: &str) -> Output {
+        let saved = (self.cwd.clone(), self.variables.clone(), self.functions.clone());
+        let mut output = Output::default();
+        for child in children(node) {
+            if child.is_named() {
+                output = self.statement(child, source, Output::default());
+            }
+        }
+        // `$(< file)` reads a file
+        (self.cwd, self.variables, self.functions) = saved;
+        output
+    }
+}
+
+pub(crate) fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    let mut cursor = node.walk();
+    node.children(&mut cursor).collect()
+}
+
+/// Something below a path: the path and a hole.
+pub(crate) fn below(path: &str) -> String {
+    format!("{}/{HOLE}", path.trim_end_matches('/'))
+}
+
+fn push_values(values: &[String], quoted: bool, separate: bool, into: &mut String) {
+    for (i, value) in values.iter().enumerate() {
+        if i > 0 {
+            into.push(if quoted && !separate { ' ' } else { SPLIT });
+        }
+        if quoted {
+            push_quoted(value, into);
+        } else {
+            for c in value.chars() {
+                into.push(if c.is_whitespace() { SPLIT } else { c });
+            }
+        }
+    }
+}
+
+fn push_quoted(text: &str, into: &mut String) {
+    for c in text.chars() {
+        if "*?[]{},~".contains(c) {
+            into.push(QUOTED);
+        }
+        into.push(c);
+    }
+}
+
+fn unescape(raw: &str, quoted: bool, into: &mut String) {
+    let mut chars = raw.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some('\n') | None => {}
+                Some(next) => push_quoted(&next.to_string(), into),
+            },
+            _ if quoted => push_quoted(&c.to_string(), into),
+            _ => into.push(c),
+        }
+    }
+}
+
+fn unescape_double(raw: &str, into: &mut String) {
+    let mut chars = raw.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek().copied()) {
+            ('\\', Some('\n')) => {
+                chars.next();
+            }
+            ('\\', Some(next @ ('$' | '`' | '"' | '\\'))) => {
+                chars.next();
+                push_quoted(&next.to_string(), into);
+            }
+            _ => push_quoted(&c.to_string(), into),
+        }
+    }
+}
+
+/// `$'...'`: the escapes of ANSI C strings.
+pub(crate) fn ansi_c(raw: &str) -> String {
+    let mut text = String::new();
+    let mut chars = raw.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            text.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('n') => text.push('\n'),
+            Some('t') => text.push('\t'),
+            Some('r') => text.push('\r'),
+            Some('e' | 'E') => text.push('\u{1b}'),
+            Some(radix @ ('x' | 'u' | 'U')) => {
+                let most = match radix {
+                    'x' => 2,
+                    'u' => 4,
+                    _ => 8,
+                };
+                let mut digits = String::new();
+                while digits.len() < most && chars.peek().is_some_and(char::is_ascii_hexdigit) {
+                    digits.extend(chars.next());
+                }
+                text.push(u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32).unwrap_or(HOLE));
+            }
+            Some(first @ '0'..='7') => {
+                let mut digits = first.to_string();
+                while digits.len() < 3 && chars.peek().is_some_and(|d| ('0'..='7').contains(d)) {
+                    digits.extend(chars.next());
+                }
+                text.push(u32::from_str_radix(&digits, 8).ok().and_then(char::from_u32).unwrap_or(HOLE));
+            }
+            Some(other) => text.push(other),
+            None => {}
+        }
+    }
+    text
+}
+
+/// Brace expansion of one field: `a{b,c}` to two; a long range to a hole.
+fn braces(field: &str) -> Vec<String> {
+    let mut done = Vec::new();
+    let mut work = vec![field.to_owned()];
+    while let Some(text) = work.pop() {
+        if done.len() + work.len() > MAX_FIELDS {
+            return vec![HOLE.to_string()];
+        }
+        match first_brace(&text) {
+            Some((before, choices, after)) => {
+                for choice in choices.iter().rev() {
+                    work.push(format!("{before}{choice}{after}"));
+                }
+            }
+            None => done.push(text),
+        }
+    }
+    done
+}
+
+fn first_brace(text: &str) -> Option<(String, Vec<String>, String)> {
+    let chars: Vec<char> = text.chars().collect();
+    let plain = |i: usize| i == 0 || chars.get(i - 1) != Some(&QUOTED);
+    let open = (0..chars.len())
+        .find(|i| chars.get(*i) == Some(&'{') && plain(*i) && (*i == 0 || chars.get(i - 1) != Some(&'$')))?;
+    let mut depth = 0;
+    let mut parts = vec![String::new()];
+    let mut close = None;
+    for i in open..chars.len() {
+        let c = *chars.get(i)?;
+        match c {
+            '{' if plain(i) => {
+                depth += 1;
+                if depth == 1 {
+                    continue;
+                }
+            }
+            '}' if plain(i) => {
+                depth -= 1;
+                if depth == 0 {
+                    close = Some(i);
+                    break;
+                }
+            }
+            ',' if plain(i) && depth == 1 => {
+                parts.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        parts.last_mut()?.push(c);
+    }
+    let close = close?;
+    let before: String = chars.iter().take(open).collect();
+    let after: String = chars.iter().skip(close + 1).collect();
+    if parts.len() == 1 {
+        let range = parts.first()?;
+        let mut ends = range.split("..");
+        let (from, to) = (ends.next()?, ends.next()?);
+        if let (Ok(a), Ok(b)) = (from.parse::<i64>(), to.parse::<i64>()) {
+            let n = (b - a).unsigned_abs();
+            let values =
+                if n > 8 { vec![HOLE.to_string()] } else { (a.min(b)..=a.max(b)).map(|v| v.to_string()).collect() };
+            return Some((before, values, after));
+        }
+        return (from.chars().count() == 1 && to.chars().count() == 1).then(|| (before, vec![HOLE.to_string()], after));
+    }
+    Some((before, parts, after))
+}
+
+/// How many values a brace range has: `{1..100000}`.
+pub(crate) fn range_length(raw: &str) -> Option<u64> {
+    let inner = raw.strip_prefix('{')?.strip_suffix('}')?;
+    let mut ends = inner.split("..");
+    let a: i64 = ends.next()?.parse().ok()?;
+    let b: i64 = ends.next()?.parse().ok()?;
+    Some(b.saturating_sub(a).unsigned_abs().saturating_add(1))
+}
