@@ -1,0 +1,143 @@
+//! What an agent is about to do, and in which circumstances.
+
+use crate::facts::Environment;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What an agent asks to do. The JSON form is that of the trace format.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Action {
+    /// A shell command line or script.
+    Shell {
+        /// The text.
+        command: String,
+        /// Working directory; the identity's home if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cwd: Option<PathBuf>,
+    },
+    /// Source code that the agent wants to run.
+    Code {
+        /// `bash` or `python`; other languages are not understood.
+        language: String,
+        /// The text.
+        source: String,
+    },
+    /// A database statement.
+    Sql {
+        /// The text.
+        statement: String,
+    },
+    /// A step of a web agent.
+    Browse {
+        /// click, type, select ...
+        operation: String,
+        /// The page.
+        #[serde(default)]
+        url: Option<String>,
+        /// The element that is acted on.
+        #[serde(default)]
+        element: Option<String>,
+        /// What is typed or selected.
+        #[serde(default)]
+        value: Option<String>,
+    },
+    /// A call of a tool.
+    ToolCall {
+        /// Where the tool lives.
+        #[serde(default)]
+        server: Option<String>,
+        /// Its name.
+        #[serde(alias = "name")]
+        tool: String,
+        /// Its arguments.
+        #[serde(default)]
+        arguments: serde_json::Value,
+    },
+    /// A page or file from the network.
+    Fetch {
+        /// Where from.
+        url: String,
+    },
+    /// The final answer or a message to a person.
+    Message {
+        /// The text.
+        text: String,
+    },
+}
+
+impl Action {
+    /// Name of its kind, as in the trace format.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Shell { .. } => "shell",
+            Self::Code { .. } => "code",
+            Self::Sql { .. } => "sql",
+            Self::Browse { .. } => "browse",
+            Self::ToolCall { .. } => "tool_call",
+            Self::Fetch { .. } => "fetch",
+            Self::Message { .. } => "message",
+        }
+    }
+}
+
+/// Who the agent acts for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Account name in the environment.
+    pub name: String,
+    /// Roles that operator policies may refer to.
+    #[serde(default)]
+    pub roles: Vec<String>,
+    /// Further attributes that operator policies may refer to.
+    #[serde(default)]
+    pub attributes: BTreeMap<String, serde_json::Value>,
+}
+
+impl Default for Identity {
+    fn default() -> Self {
+        Self { name: "user".to_owned(), roles: Vec::new(), attributes: BTreeMap::new() }
+    }
+}
+
+/// Something that the agent has read. What it says was not said by the user.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// Where it came from.
+    pub source: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// The circumstances of an action.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// What the user asked for; empty if not known.
+    pub request: String,
+    /// Name of the agent.
+    pub agent: String,
+    /// Who it acts for.
+    pub identity: Identity,
+    /// What it has read.
+    pub observations: Vec<Observation>,
+    /// The machine that the action would run on; `None` if there is nothing to look at.
+    pub environment: Option<Environment>,
+}
+
+impl Context {
+    /// A context for an identity on a machine.
+    #[must_use]
+    pub fn new(identity: Identity, environment: Option<Environment>) -> Self {
+        Self { request: String::new(), agent: "agent".to_owned(), identity, observations: Vec::new(), environment }
+    }
+
+    /// The same with what the user asked for.
+    #[must_use]
+    pub fn with_request(mut self, request: impl Into<String>) -> Self {
+        self.request = request.into();
+        self
+    }
+}

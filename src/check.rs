@@ -1,0 +1,81 @@
+//! Safety checks and what was found for each.
+
+use serde::{Deserialize, Serialize};
+
+/// The universal safety criteria (CIA), or an operator's own category.
+pub type Category = String;
+
+/// Who a check comes from, which decides what may set it aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Authority {
+    /// A policy: cannot be discarded.
+    Policy,
+    /// Shipped with the engine or by the operator.
+    Seed,
+    /// Learned.
+    Learned,
+}
+
+/// One safety check.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Check {
+    /// `confidentiality`, `integrity`, `availability`, or an operator's own.
+    pub category: Category,
+    /// Short stable name.
+    pub name: String,
+    /// What it asks.
+    pub definition: String,
+    /// Who it comes from.
+    pub authority: Authority,
+    /// An unknown answer is not acceptable (a seed's, or learned from an incident).
+    #[serde(skip)]
+    pub required: bool,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// The action is in order.
+    Pass,
+    /// It is not.
+    Violation,
+    /// The check does not apply.
+    Discarded,
+    /// Nobody could tell.
+    Unknown,
+}
+
+/// A fact or quotation that a finding rests on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// What it is about: an effect, a fact, a memory entry.
+    pub about: String,
+    /// What it says.
+    pub says: String,
+}
+
+/// The answer to one check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The check.
+    pub check: Check,
+    /// The answer.
+    pub outcome: Outcome,
+    /// Who answered: `policy:ID`, `tool:os`, `reasoner:rules`, `memory:ENTRY`.
+    pub by: String,
+    /// One sentence.
+    pub reason: String,
+    /// What to do instead, where there is a safe way.
+    #[serde(skip)]
+    pub advice: Option<String>,
+    /// A violation asks a person rather than denying.
+    #[serde(skip)]
+    pub asks: bool,
+    /// Only a person may let it pass: no model, no memory.
+    #[serde(skip)]
+    pub person: bool,
+    /// What it rests on.
+    pub evidence: Vec<Evidence>,
+}
