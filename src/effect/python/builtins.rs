@@ -1,33 +1,53 @@
 //! Functions and methods that compute: they have no effect, but what they return must be known.
 
+use super::Reader;
 use super::calls::Args;
 use super::expressions::{environment, format_value};
 use super::values::{self, HOLE, Value, bytes_of, either, lift, list, many, text};
-use super::Reader;
 use std::rc::Rc;
 
 impl Reader {
     /// Computes a function by name, if it is one that computes.
     pub(super) fn builtin(&mut self, name: &str, args: &Args) -> Option<Value> {
         let first = args.at(0);
-        if let Value::Any(choices) = &first && !matches!(name, "print" | "isinstance") && args.pos.len() <= 2 {
-            let mut all = choices.items.iter().map(|c| {
-                let mut one = args.clone();
-                if let Some(slot) = one.pos.first_mut() { *slot = c.clone() }
-                self.builtin(name, &one)
-            }).collect::<Option<Vec<_>>>()?;
+        if let Value::Any(choices) = &first
+            && !matches!(name, "print" | "isinstance")
+            && args.pos.len() <= 2
+        {
+            let mut all = choices
+                .items
+                .iter()
+                .map(|c| {
+                    let mut one = args.clone();
+                    if let Some(slot) = one.pos.first_mut() {
+                        *slot = c.clone()
+                    }
+                    self.builtin(name, &one)
+                })
+                .collect::<Option<Vec<_>>>()?;
             let last = all.pop()?;
             return Some(all.into_iter().fold(last, either));
         }
         Some(match name {
-            "str" | "unicode" | "os.fspath" | "os.fsdecode" | "repr" | "os.fsencode" | "shlex.quote" | "pathlib.PurePath.as_posix" => match &first {
+            "str"
+            | "unicode"
+            | "os.fspath"
+            | "os.fsdecode"
+            | "repr"
+            | "os.fsencode"
+            | "shlex.quote"
+            | "pathlib.PurePath.as_posix" => match &first {
                 Value::None if args.pos.is_empty() => text(""),
                 Value::Large(_) => first,
                 _ if name == "shlex.quote" => text(super::calls::quote(&first.show())),
                 _ => text(first.show()),
             },
             "int" => match (first.int(), args.at(1).int()) {
-                (_, Some(radix)) => i128::from_str_radix(first.show().trim_start_matches("0x").trim_start_matches("0o"), u32::try_from(radix).ok().filter(|r| (2..=36).contains(r))?).map_or(Value::Hole, Value::Int),
+                (_, Some(radix)) => i128::from_str_radix(
+                    first.show().trim_start_matches("0x").trim_start_matches("0o"),
+                    u32::try_from(radix).ok().filter(|r| (2..=36).contains(r))?,
+                )
+                .map_or(Value::Hole, Value::Int),
                 (Some(n), _) => Value::Int(n),
                 _ => first.show().trim().parse().map_or(Value::Hole, Value::Int),
             },
@@ -39,7 +59,9 @@ impl Reader {
             },
             "chr" => values::chr(&first),
             "ord" => match &first {
-                Value::Text(t) if !t.contains(HOLE) => t.chars().next().map_or(Value::Hole, |c| Value::Int(i128::from(u32::from(c)))),
+                Value::Text(t) if !t.contains(HOLE) => {
+                    t.chars().next().map_or(Value::Hole, |c| Value::Int(i128::from(u32::from(c))))
+                }
                 _ => Value::Hole,
             },
             "hex" => first.int().map_or_else(values::hole_text, |n| text(format!("{n:#x}"))),
@@ -47,20 +69,36 @@ impl Reader {
             "abs" | "round" => first,
             "list" | "tuple" | "set" | "sorted" | "frozenset" | "reversed" | "collections.deque" | "iter" => {
                 if let Value::Object(kind, _) = &first {
-                    if &**kind == "endless" && name != "iter" { self.exhaust("memory") }
-                    if name == "iter" { return Some(first) }
+                    if &**kind == "endless" && name != "iter" {
+                        self.exhaust("memory")
+                    }
+                    if name == "iter" {
+                        return Some(first);
+                    }
                 }
-                if name == "iter" && args.pos.len() == 2 { return Some(values::object("endless", Value::None)) }
+                if name == "iter" && args.pos.len() == 2 {
+                    return Some(values::object("endless", Value::None));
+                }
                 let (items, element, count) = self.iterate(&first);
                 match items {
                     Some(mut items) => {
-                        if name == "reversed" { items.reverse() }
-                        if name == "sorted" { items.sort_by_key(Value::show) }
+                        if name == "reversed" {
+                            items.reverse()
+                        }
+                        if name == "sorted" {
+                            items.sort_by_key(Value::show)
+                        }
                         list(items)
                     }
                     None if args.pos.is_empty() => list(vec![]),
                     None if count > 1e6 => Value::Large(count * 8.0),
-                    None => if matches!(first, Value::Large(_)) { first } else { many(element) },
+                    None => {
+                        if matches!(first, Value::Large(_)) {
+                            first
+                        } else {
+                            many(element)
+                        }
+                    }
                 }
             }
             "dict" | "collections.OrderedDict" | "collections.defaultdict" => match &first {
@@ -72,13 +110,19 @@ impl Reader {
             },
             "range" | "xrange" => {
                 let (a, b, c) = (first, args.at(1), args.at(2));
-                let parts = match args.pos.len() { 1 => vec![Value::Int(0), a, Value::Int(1)], 2 => vec![a, b, Value::Int(1)], _ => vec![a, b, c] };
+                let parts = match args.pos.len() {
+                    1 => vec![Value::Int(0), a, Value::Int(1)],
+                    2 => vec![a, b, Value::Int(1)],
+                    _ => vec![a, b, c],
+                };
                 values::object("range", list(parts))
             }
             "itertools.count" | "itertools.cycle" => values::object("endless", Value::None),
             "itertools.repeat" if args.pos.len() == 1 => values::object("endless", Value::None),
             "enumerate" => match first.elements() {
-                Some(items) => list(items.into_iter().enumerate().map(|(i, v)| list(vec![Value::Int(i as i128), v])).collect()),
+                Some(items) => {
+                    list(items.into_iter().enumerate().map(|(i, v)| list(vec![Value::Int(i as i128), v])).collect())
+                }
                 None => many(list(vec![Value::Hole, self.iterate(&first).1])),
             },
             "zip" | "itertools.product" | "itertools.zip_longest" => {
@@ -91,12 +135,18 @@ impl Reader {
                     _ => many(list(args.pos.iter().map(Value::element).collect())),
                 }
             }
-            "itertools.chain" => args.pos.iter().cloned().reduce(|a, b| values::binary("+", &a, &b)).unwrap_or(Value::Hole),
+            "itertools.chain" => {
+                args.pos.iter().cloned().reduce(|a, b| values::binary("+", &a, &b)).unwrap_or(Value::Hole)
+            }
             "map" | "filter" if args.pos.len() == 2 => {
                 let (items, element, _) = self.iterate(&args.at(1));
                 let function = first;
                 let call = |reader: &mut Self, v: Value| {
-                    let out = if matches!(function, Value::None) { Value::Hole } else { reader.call_value(&function, vec![v.clone()].into(), "a computed function") };
+                    let out = if matches!(function, Value::None) {
+                        Value::Hole
+                    } else {
+                        reader.call_value(&function, vec![v.clone()].into(), "a computed function")
+                    };
                     if name == "map" { out } else { v }
                 };
                 match items {
@@ -104,10 +154,18 @@ impl Reader {
                     None => many(call(self, element)),
                 }
             }
-            "next" => match self.iterate(&first) { (Some(items), ..) => items.first().cloned().unwrap_or(Value::Hole), (_, element, _) => element },
-            "max" | "min" | "random.choice" | "random.sample" | "random.choices" | "secrets.choice" => if args.pos.len() == 1 || name.contains('.') { first.element() } else { Value::Hole },
+            "next" => match self.iterate(&first) {
+                (Some(items), ..) => items.first().cloned().unwrap_or(Value::Hole),
+                (_, element, _) => element,
+            },
+            "max" | "min" | "random.choice" | "random.sample" | "random.choices" | "secrets.choice" => {
+                if args.pos.len() == 1 || name.contains('.') { first.element() } else { Value::Hole }
+            }
             "sum" => match first.elements() {
-                Some(items) => items.into_iter().reduce(|a, b| lift(&a, &b, |a, b| values::binary("+", a, b))).unwrap_or(Value::Int(0)),
+                Some(items) => items
+                    .into_iter()
+                    .reduce(|a, b| lift(&a, &b, |a, b| values::binary("+", a, b)))
+                    .unwrap_or(Value::Int(0)),
                 None => Value::Hole,
             },
             "bytes" | "bytearray" => match (&first, bytes_of(&first)) {
@@ -117,26 +175,45 @@ impl Reader {
                 _ => Value::Hole,
             },
             "bytes.fromhex" | "bytearray.fromhex" | "binascii.unhexlify" | "binascii.a2b_hex" => unhex(&first.show()),
-            "base64.b64decode" | "base64.standard_b64decode" | "base64.urlsafe_b64decode" | "binascii.a2b_base64" | "base64.decodebytes" => base64(&first),
+            "base64.b64decode"
+            | "base64.standard_b64decode"
+            | "base64.urlsafe_b64decode"
+            | "binascii.a2b_base64"
+            | "base64.decodebytes" => base64(&first),
             "base64.b32decode" => bits(&first, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 5),
             "base64.b16decode" => unhex(&first.show()),
             "codecs.decode" | "codecs.encode" => recode(&first, &args.get(1, "encoding").unwrap_or(Value::None).show()),
             "getattr" => {
                 let name = args.at(1);
-                if name.show().contains(HOLE) { return Some(if let Value::Name(n) = &first { Value::Name(format!("{n}.{HOLE}").into()) } else { Value::Hole }) }
+                if name.show().contains(HOLE) {
+                    return Some(if let Value::Name(n) = &first {
+                        Value::Name(format!("{n}.{HOLE}").into())
+                    } else {
+                        Value::Hole
+                    });
+                }
                 let found = self.attribute(&first, &name.show());
                 if args.pos.len() > 2 && !matches!(first, Value::Name(_)) { either(found, args.at(2)) } else { found }
             }
             "vars" => first,
             "globals" | "locals" => Value::Name("globals()".into()),
             "super" => match self.lookup("self") {
-                Some(Value::Instance(class, _)) => class.base.clone().map_or(Value::Local, |b| values::object(&b, Value::Hole)),
+                Some(Value::Instance(class, _)) => {
+                    class.base.clone().map_or(Value::Local, |b| values::object(&b, Value::Hole))
+                }
                 _ => Value::Local,
             },
             "input" | "raw_input" => Value::Hole,
             "type" => Value::Local,
-            "os.path.join" => args.pos.iter().cloned().reduce(|a, b| lift(&a, &b, |a, b| text(values::join(&a.show(), &b.show())))).unwrap_or(Value::Hole),
-            "os.path.expanduser" | "os.path.abspath" | "os.path.normpath" | "os.path.realpath" | "os.path.normcase" => text(first.show()),
+            "os.path.join" => args
+                .pos
+                .iter()
+                .cloned()
+                .reduce(|a, b| lift(&a, &b, |a, b| text(values::join(&a.show(), &b.show()))))
+                .unwrap_or(Value::Hole),
+            "os.path.expanduser" | "os.path.abspath" | "os.path.normpath" | "os.path.realpath" | "os.path.normcase" => {
+                text(first.show())
+            }
             "os.path.expandvars" => {
                 let t = first.show().replace("${HOME}", "~").replace("$HOME", "~");
                 text(if t.contains('$') { HOLE.to_string() } else { t })
@@ -144,11 +221,24 @@ impl Reader {
             "os.path.dirname" | "os.path.basename" | "os.path.splitext" => {
                 let path = first.show();
                 let path = path.as_str();
-                let (dir, base) = path.rsplit_once('/').map_or(("", path), |(d, b)| (if d.is_empty() { "/" } else { d }, b));
+                let (dir, base) =
+                    path.rsplit_once('/').map_or(("", path), |(d, b)| (if d.is_empty() { "/" } else { d }, b));
                 let open = base.contains(HOLE) || base.is_empty();
                 match name {
-                    "os.path.dirname" => if path == HOLE.to_string() { values::hole_text() } else { text(dir) },
-                    "os.path.basename" => if open { values::hole_text() } else { text(base) },
+                    "os.path.dirname" => {
+                        if path == HOLE.to_string() {
+                            values::hole_text()
+                        } else {
+                            text(dir)
+                        }
+                    }
+                    "os.path.basename" => {
+                        if open {
+                            values::hole_text()
+                        } else {
+                            text(base)
+                        }
+                    }
                     _ => match path.rfind('.').filter(|_| !open) {
                         Some(at) => list(vec![text(path.get(..at)?), text(path.get(at..)?)]),
                         None => list(vec![text(path), values::hole_text()]),
@@ -169,23 +259,41 @@ impl Reader {
             "tempfile.gettempdir" => text("/tmp"),
             "getpass.getuser" | "os.getlogin" => values::hole_text(),
             "os.getpid" => values::object("own process", Value::None),
-            "shlex.split" => if first.is_text() && !first.show().contains(['\'', '"', '\\']) { list(first.show().split_whitespace().map(text).collect()) } else { many(Value::Hole) },
+            "shlex.split" => {
+                if first.is_text() && !first.show().contains(['\'', '"', '\\']) {
+                    list(first.show().split_whitespace().map(text).collect())
+                } else {
+                    many(Value::Hole)
+                }
+            }
             "shlex.join" | "subprocess.list2cmdline" => text(super::special::command_line(&first)),
             "functools.partial" | "functools.partialmethod" => values::partial(args.pos.clone()),
             "functools.reduce" => {
                 let items = args.at(1).elements()?;
                 let start = args.pos.get(2).cloned();
-                start.into_iter().chain(items).reduce(|a, b| self.call_value(&first, vec![a, b].into(), "")).unwrap_or(Value::Hole)
+                start
+                    .into_iter()
+                    .chain(items)
+                    .reduce(|a, b| self.call_value(&first, vec![a, b].into(), ""))
+                    .unwrap_or(Value::Hole)
             }
-            "asyncio.run" | "asyncio.gather" | "typing.cast" | "copy.copy" | "copy.deepcopy" | "asyncio.create_task" | "tqdm.tqdm" | "contextlib.closing" | "functools.wraps" => {
-                args.pos.last().cloned().unwrap_or(Value::Hole)
-            }
+            "asyncio.run"
+            | "asyncio.gather"
+            | "typing.cast"
+            | "copy.copy"
+            | "copy.deepcopy"
+            | "asyncio.create_task"
+            | "tqdm.tqdm"
+            | "contextlib.closing"
+            | "functools.wraps" => args.pos.last().cloned().unwrap_or(Value::Hole),
             "numpy.zeros" | "numpy.ones" | "numpy.empty" | "numpy.full" | "numpy.random.rand" | "numpy.arange" => {
                 let shape = first.elements().unwrap_or_else(|| args.pos.clone());
                 let n = shape.iter().filter_map(Value::int).map(|n| n as f64).product::<f64>();
                 if n >= 1e7 { Value::Large(n * 8.0) } else { Value::Local }
             }
-            "os.urandom" | "random.randbytes" | "secrets.token_bytes" => first.int().map_or(Value::Hole, |n| Value::Large(n as f64)),
+            "os.urandom" | "random.randbytes" | "secrets.token_bytes" => {
+                first.int().map_or(Value::Hole, |n| Value::Large(n as f64))
+            }
             _ => return None,
         })
     }
@@ -197,28 +305,52 @@ impl Reader {
             (Value::Text(_), "join") => {
                 let (items, element, _) = self.iterate(&a);
                 match items {
-                    Some(items) => { self.step(items.len() / 8); text(items.iter().map(Value::show).collect::<Vec<_>>().join(&receiver.show())) }
-                    None => if let Value::Many(_) = a { text(element.show() + &HOLE.to_string()) } else { values::hole_text() },
+                    Some(items) => {
+                        self.step(items.len() / 8);
+                        text(items.iter().map(Value::show).collect::<Vec<_>>().join(&receiver.show()))
+                    }
+                    None => {
+                        if let Value::Many(_) = a {
+                            text(element.show() + &HOLE.to_string())
+                        } else {
+                            values::hole_text()
+                        }
+                    }
                 }
             }
-            (Value::Bytes(sep), "join") => match a.elements().map(|i| i.iter().map(bytes_of).collect::<Option<Vec<_>>>()) {
-                Some(Some(parts)) => Value::Bytes(parts.join(&**sep).into()),
-                _ => Value::Hole,
-            },
+            (Value::Bytes(sep), "join") => {
+                match a.elements().map(|i| i.iter().map(bytes_of).collect::<Option<Vec<_>>>()) {
+                    Some(Some(parts)) => Value::Bytes(parts.join(&**sep).into()),
+                    _ => Value::Hole,
+                }
+            }
             (Value::Text(t), "format") => text(format_template(t, &args)),
             (Value::Text(t), "encode") => match a.show().to_lowercase().replace(['-', '_'], "").as_str() {
                 "rot13" => recode(receiver, "rot13"),
                 _ if t.contains(HOLE) => receiver.clone(),
                 _ => Value::Bytes(t.as_bytes().into()),
             },
-            (Value::Text(_) | Value::Bytes(_), "decode") => recode(receiver, &args.get(0, "encoding").map_or("utf8".into(), |v| v.show())),
+            (Value::Text(_) | Value::Bytes(_), "decode") => {
+                recode(receiver, &args.get(0, "encoding").map_or("utf8".into(), |v| v.show()))
+            }
             (Value::Bytes(b), "hex") => text(b.iter().map(|b| format!("{b:02x}")).collect::<String>()),
             (Value::Text(t), "split" | "rsplit" | "splitlines" | "partition" | "rpartition") => split(t, name, &args),
             (Value::Text(_) | Value::Bytes(_), _) => {
                 let t = receiver.show();
                 let changed = string_method(&t, name, &args);
                 self.step(t.len() / 64);
-                match (changed, receiver) { (Some(t), Value::Bytes(_)) => Value::Bytes(t.into_bytes().into()), (Some(t), _) => text(t), (None, _) => { self.escape(&args, name); if matches!(name, "translate" | "center" | "ljust" | "rjust") { values::hole_text() } else { Value::Hole } } }
+                match (changed, receiver) {
+                    (Some(t), Value::Bytes(_)) => Value::Bytes(t.into_bytes().into()),
+                    (Some(t), _) => text(t),
+                    (None, _) => {
+                        self.escape(&args, name);
+                        if matches!(name, "translate" | "center" | "ljust" | "rjust") {
+                            values::hole_text()
+                        } else {
+                            Value::Hole
+                        }
+                    }
+                }
             }
             (Value::Dict(_), "get" | "pop" | "setdefault") => {
                 let found = self.item(receiver, &a);
@@ -227,15 +359,26 @@ impl Reader {
             (Value::Dict(d), "items") => list(d.items.chunks(2).map(|p| list(p.to_vec())).collect()),
             (Value::Dict(d), "values") => list(d.items.iter().skip(1).step_by(2).cloned().collect()),
             (Value::Dict(d), "keys") => list(d.items.iter().step_by(2).cloned().collect()),
-            (Value::List(_) | Value::Many(_), "pop" | "popleft") => if a.int().is_some() { self.item(receiver, &a) } else { self.item(receiver, &Value::Int(-1)) },
+            (Value::List(_) | Value::Many(_), "pop" | "popleft") => {
+                if a.int().is_some() {
+                    self.item(receiver, &a)
+                } else {
+                    self.item(receiver, &Value::Int(-1))
+                }
+            }
             (Value::List(_) | Value::Dict(_) | Value::Many(_) | Value::Large(_), "copy") => receiver.clone(),
             (Value::List(_) | Value::Dict(_) | Value::Many(_) | Value::Large(_), _) => {
                 if matches!(name, "append" | "add" | "insert" | "appendleft" | "extend" | "update") {
                     let size = args.pos.last().map_or(0.0, |v| v.size());
                     self.grow("memory", size);
                 }
-                if name != "append" { self.escape(&args, name) }
-                match receiver { Value::Many(e) if matches!(**e, Value::Hole) => self.telling(&Value::Hole, name, args), _ => Value::None }
+                if name != "append" {
+                    self.escape(&args, name)
+                }
+                match receiver {
+                    Value::Many(e) if matches!(**e, Value::Hole) => self.telling(&Value::Hole, name, args),
+                    _ => Value::None,
+                }
             }
             _ => Value::Hole,
         }
@@ -251,21 +394,42 @@ impl Reader {
                 items.push(a);
                 Some(list(items))
             }
-            (Value::List(_), "extend" | "update") => Some(values::binary("+", receiver, &if a.elements().is_some() { list(a.elements()?) } else { many(a.element()) })).map(|v| if matches!(v, Value::Hole) { many(Value::Hole) } else { v }),
+            (Value::List(_), "extend" | "update") => Some(values::binary(
+                "+",
+                receiver,
+                &if a.elements().is_some() { list(a.elements()?) } else { many(a.element()) },
+            ))
+            .map(|v| if matches!(v, Value::Hole) { many(Value::Hole) } else { v }),
             (Value::List(l), "reverse") => Some(list(l.items.iter().rev().cloned().collect())),
             (Value::List(l), "insert") => Some(match a.int().and_then(|i| usize::try_from(i).ok()) {
-                Some(at) => { let mut items = l.items.clone(); items.insert(at.min(l.items.len()), args.at(1)); list(items) }
+                Some(at) => {
+                    let mut items = l.items.clone();
+                    items.insert(at.min(l.items.len()), args.at(1));
+                    list(items)
+                }
                 None => many(either(receiver.element(), args.at(1))),
             }),
-            (Value::List(_), "pop" | "remove" | "sort" | "clear" | "popleft" | "discard" | "rotate") => Some(many(receiver.element())),
-            (Value::Many(e), "append" | "add" | "insert") => Some(many(either((**e).clone(), args.pos.last().cloned().unwrap_or(Value::Hole)))),
+            (Value::List(_), "pop" | "remove" | "sort" | "clear" | "popleft" | "discard" | "rotate") => {
+                Some(many(receiver.element()))
+            }
+            (Value::Many(e), "append" | "add" | "insert") => {
+                Some(many(either((**e).clone(), args.pos.last().cloned().unwrap_or(Value::Hole))))
+            }
             (Value::Dict(d), "update" | "setdefault") => match a {
                 Value::Dict(other) => Some(values::dict(d.items.iter().chain(&other.items).cloned().collect())),
-                key if name == "setdefault" => Some(values::dict(d.items.iter().cloned().chain([key, args.at(1)]).collect())),
+                key if name == "setdefault" => {
+                    Some(values::dict(d.items.iter().cloned().chain([key, args.at(1)]).collect()))
+                }
                 _ => Some(Value::Local),
             },
             (Value::Object(kind, _), "connect" | "connect_ex") if !kind.starts_with("sqlite") => {
-                let host = args.pos.first().cloned().or_else(|| args.keyword("hostname")).or_else(|| args.keyword("host")).unwrap_or(Value::Hole);
+                let host = args
+                    .pos
+                    .first()
+                    .cloned()
+                    .or_else(|| args.keyword("hostname"))
+                    .or_else(|| args.keyword("host"))
+                    .unwrap_or(Value::Hole);
                 Some(values::object(kind, super::special::address(&host)))
             }
             _ => None,
@@ -287,30 +451,49 @@ fn string_method(t: &str, name: &str, args: &Args) -> Option<String> {
         "replace" => HOLE.to_string(),
         "removeprefix" => t.strip_prefix(&*arg(0)?).unwrap_or(t).into(),
         "removesuffix" => t.strip_suffix(&*arg(0)?).unwrap_or(t).into(),
-        "swapcase" => t.chars().map(|c| if c.is_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }).collect(),
+        "swapcase" => {
+            t.chars().map(|c| if c.is_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }).collect()
+        }
         "title" | "capitalize" => {
             let mut start = true;
-            t.chars().map(|c| { let out = if start { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }; start = name == "title" && !c.is_alphabetic(); out }).collect()
+            t.chars()
+                .map(|c| {
+                    let out = if start { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
+                    start = name == "title" && !c.is_alphabetic();
+                    out
+                })
+                .collect()
         }
-        "zfill" => format!("{t:0>width$}", width = args.at(0).int().and_then(|n| usize::try_from(n).ok()).filter(|n| *n < 4096)?),
+        "zfill" => format!(
+            "{t:0>width$}",
+            width = args.at(0).int().and_then(|n| usize::try_from(n).ok()).filter(|n| *n < 4096)?
+        ),
         "format_map" | "expandtabs" | "tostring" => HOLE.to_string(),
         _ => return None,
     })
 }
 
 fn split(t: &str, name: &str, args: &Args) -> Value {
-    if t.contains(HOLE) { return many(values::hole_text()) }
+    if t.contains(HOLE) {
+        return many(values::hole_text());
+    }
     let by = args.get(0, "sep").filter(|v| !matches!(v, Value::None)).map(|v| v.show());
     let most = args.get(1, "maxsplit").and_then(|v| v.int()).and_then(|n| usize::try_from(n).ok());
     list(match (name, by.as_deref(), most) {
         ("splitlines", ..) => t.lines().map(text).collect(),
         (_, Some(""), _) => return Value::Hole,
-        ("partition" | "rpartition", Some(by), _) => match if name == "partition" { t.split_once(by) } else { t.rsplit_once(by) } {
-            Some((a, b)) => vec![text(a), text(by), text(b)],
-            None => vec![text(t), text(""), text("")],
-        },
+        ("partition" | "rpartition", Some(by), _) => {
+            match if name == "partition" { t.split_once(by) } else { t.rsplit_once(by) } {
+                Some((a, b)) => vec![text(a), text(by), text(b)],
+                None => vec![text(t), text(""), text("")],
+            }
+        }
         ("split", Some(by), Some(n)) => t.splitn(n + 1, by).map(text).collect(),
-        ("rsplit", Some(by), Some(n)) => { let mut v: Vec<_> = t.rsplitn(n + 1, by).map(text).collect(); v.reverse(); v }
+        ("rsplit", Some(by), Some(n)) => {
+            let mut v: Vec<_> = t.rsplitn(n + 1, by).map(text).collect();
+            v.reverse();
+            v
+        }
         (_, Some(by), None) => t.split(by).map(text).collect(),
         (_, None, None) => t.split_whitespace().map(text).collect(),
         _ => return many(values::hole_text()),
@@ -327,11 +510,17 @@ fn format_template(template: &str, args: &Args) -> String {
             rest = tail.get(1..).unwrap_or_default();
             continue;
         }
-        let Some((inside, after)) = tail.split_once('}').filter(|_| rest.get(at..=at) == Some("{")) else { rest = tail; continue };
+        let Some((inside, after)) = tail.split_once('}').filter(|_| rest.get(at..=at) == Some("{")) else {
+            rest = tail;
+            continue;
+        };
         let (name, spec) = inside.split_once(':').unwrap_or((inside, ""));
         let value = match name.parse::<usize>() {
             Ok(i) => args.pos.get(i).cloned(),
-            Err(_) if name.is_empty() => { next += 1; args.pos.get(next - 1).cloned() }
+            Err(_) if name.is_empty() => {
+                next += 1;
+                args.pos.get(next - 1).cloned()
+            }
             Err(_) => args.keyword(name),
         };
         out.push_str(&value.map_or(HOLE.to_string(), |v| format_value(&v, spec)));
@@ -342,21 +531,37 @@ fn format_template(template: &str, args: &Args) -> String {
 
 fn recode(v: &Value, codec: &str) -> Value {
     match codec.to_lowercase().replace(['-', '_'], "").as_str() {
-        "rot13" => text(v.show().chars().map(|c| {
-            let turn = |base: u8| char::from((c as u8 - base + 13) % 26 + base);
-            match c { 'a'..='z' => turn(b'a'), 'A'..='Z' => turn(b'A'), c => c }
-        }).collect::<String>()),
+        "rot13" => text(
+            v.show()
+                .chars()
+                .map(|c| {
+                    let turn = |base: u8| char::from((c as u8 - base + 13) % 26 + base);
+                    match c {
+                        'a'..='z' => turn(b'a'),
+                        'A'..='Z' => turn(b'A'),
+                        c => c,
+                    }
+                })
+                .collect::<String>(),
+        ),
         "hex" | "hexcodec" => unhex(&v.show()),
         "base64" | "base64codec" => base64(v),
-        "unicodeescape" | "utf16" | "utf32" | "utf7" | "zlib" | "bz2" | "rawunicodeescape" | "idna" | "punycode" | "cp037" | "cp500" => values::hole_text(),
+        "unicodeescape" | "utf16" | "utf32" | "utf7" | "zlib" | "bz2" | "rawunicodeescape" | "idna" | "punycode"
+        | "cp037" | "cp500" => values::hole_text(),
         _ if v.is_text() => text(v.show()),
         _ => Value::Hole,
     }
 }
 
 fn unhex(t: &str) -> Value {
-    let digits: Vec<u8> = t.chars().filter(|c| !c.is_whitespace()).map_while(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok())).collect();
-    if t.contains(HOLE) || digits.len() % 2 == 1 { return Value::Hole }
+    let digits: Vec<u8> = t
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .map_while(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok()))
+        .collect();
+    if t.contains(HOLE) || digits.len() % 2 == 1 {
+        return Value::Hole;
+    }
     Value::Bytes(digits.chunks(2).filter_map(|p| Some(p.first()? * 16 + p.get(1)?)).collect())
 }
 
@@ -367,7 +572,9 @@ fn base64(v: &Value) -> Value {
 
 fn bits(v: &Value, alphabet: &str, width: u32) -> Value {
     let t = v.show();
-    if t.contains(HOLE) { return Value::Hole }
+    if t.contains(HOLE) {
+        return Value::Hole;
+    }
     let (mut out, mut held, mut count) = (vec![], 0u32, 0);
     for c in t.chars().take_while(|c| *c != '=') {
         let Some(digit) = alphabet.chars().position(|a| a == c).and_then(|d| u32::try_from(d).ok()) else { continue };

@@ -1,9 +1,9 @@
 //! What Python source does to the system, found without running it.
 //!
 //! 1. tree-sitter parses the source; ERROR and MISSING nodes make the reading incomplete.
-//! 2. The tree is interpreted abstractly ([`values`]): constants are followed through variables, functions,
+//! 2. The tree is interpreted abstractly (`values`): constants are followed through variables, functions,
 //!    classes, containers, decoders and `exec`; what is not constant is a hole. Both branches of every `if` count.
-//! 3. Each call of something outside the program is looked up in `calls.toml` ([`table`]) and becomes a [`Call`].
+//! 3. Each call of something outside the program is looked up in `calls.toml` (`table`) and becomes a [`Call`].
 //!    A name that the table lacks is `unknown`, never nothing.
 //! 4. Loops carry a weight, so that what grows without bound is `exhaust`.
 //!
@@ -41,6 +41,7 @@ pub struct Call {
     pub role: String,
     /// Path, URL, command text; U+FFFC stands for each part that is not constant.
     pub target: String,
+    /// Below the target too.
     pub recursive: bool,
     /// The target is not fully constant.
     pub dynamic: bool,
@@ -53,6 +54,7 @@ pub struct Call {
 /// All that a source does, as far as it can be seen.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
+    /// The calls with effects.
     pub calls: Vec<Call>,
     /// Everything was parsed and interpreted within the bounds.
     pub complete: bool,
@@ -137,14 +139,33 @@ struct Reader {
 impl Reader {
     fn new(table: &'static table::Table) -> Self {
         Reader {
-            table, calls: vec![], problems: vec![], sources: vec![], scopes: vec![HashMap::new()], frames: vec![], journal: vec![],
-            defined: vec![], called: HashSet::new(), starred: vec![], compared: vec![], weight: 1.0, unrolled: 1, grown: HashMap::new(),
-            again: false, forks: 0, cwd: None, steps: 0, depth: 0, nested_sources: 0,
+            table,
+            calls: vec![],
+            problems: vec![],
+            sources: vec![],
+            scopes: vec![HashMap::new()],
+            frames: vec![],
+            journal: vec![],
+            defined: vec![],
+            called: HashSet::new(),
+            starred: vec![],
+            compared: vec![],
+            weight: 1.0,
+            unrolled: 1,
+            grown: HashMap::new(),
+            again: false,
+            forks: 0,
+            cwd: None,
+            steps: 0,
+            depth: 0,
+            nested_sources: 0,
         }
     }
 
     fn problem(&mut self, text: &str) {
-        if !self.problems.iter().any(|p| p == text) && self.problems.len() < 16 { self.problems.push(text.into()) }
+        if !self.problems.iter().any(|p| p == text) && self.problems.len() < 16 {
+            self.problems.push(text.into())
+        }
     }
 
     /// Parses and interprets a text in the present scope; the value is that of its last expression.
@@ -154,12 +175,15 @@ impl Reader {
             return Value::Hole;
         }
         let mut parser = Parser::new();
-        let tree = parser.set_language(&tree_sitter_python::LANGUAGE.into()).ok().and_then(|()| parser.parse(text, None));
+        let tree =
+            parser.set_language(&tree_sitter_python::LANGUAGE.into()).ok().and_then(|()| parser.parse(text, None));
         let Some(tree) = tree else {
             self.problem("the parser does not start");
             return Value::Hole;
         };
-        if tree.root_node().has_error() { self.problem(&format!("{what} does not parse")) }
+        if tree.root_node().has_error() {
+            self.problem(&format!("{what} does not parse"))
+        }
         let source = Rc::new(Source { text: text.into(), tree });
         self.sources.push(source.clone());
         self.nested_sources += 1;
@@ -172,7 +196,9 @@ impl Reader {
     /// Functions that nothing calls in sight are read with unknown arguments: someone may call them.
     fn read_uncalled(&mut self) {
         while let Some((function, class)) = self.defined.pop() {
-            if self.called.contains(&(function.source, function.start)) { continue }
+            if self.called.contains(&(function.source, function.start)) {
+                continue;
+            }
             self.call_unknown(&function, class);
         }
     }
@@ -180,8 +206,12 @@ impl Reader {
     /// Counts a step; false when the budget is spent or nesting is too deep.
     fn step(&mut self, cost: usize) -> bool {
         self.steps += cost;
-        if self.steps > MAX_STEPS { self.problem("too many steps") }
-        if self.depth > MAX_DEPTH { self.problem("nested too deeply") }
+        if self.steps > MAX_STEPS {
+            self.problem("too many steps")
+        }
+        if self.depth > MAX_DEPTH {
+            self.problem("nested too deeply")
+        }
         self.steps <= MAX_STEPS && self.depth <= MAX_DEPTH
     }
 
@@ -193,41 +223,88 @@ impl Reader {
     }
 
     fn emit_text(&mut self, role: &str, mut target: String, recursive: bool, detail: Option<String>, via: &str) {
-        let on_path = matches!(role, "read" | "list" | "write" | "append" | "create" | "overwrite" | "delete" | "move" | "chmod"
-            | "chown" | "link" | "linked" | "encrypt" | "execute" | "scriptfile:python");
+        let on_path = matches!(
+            role,
+            "read"
+                | "list"
+                | "write"
+                | "append"
+                | "create"
+                | "overwrite"
+                | "delete"
+                | "move"
+                | "chmod"
+                | "chown"
+                | "link"
+                | "linked"
+                | "encrypt"
+                | "execute"
+                | "scriptfile:python"
+        );
         if let Some(cwd) = &self.cwd {
-            if on_path && !target.starts_with(['/', '~']) { target = values::join(cwd, &target) }
-            if role == "script:bash" { target = format!("cd {} && {target}", calls::quote(cwd)) }
+            if on_path && !target.starts_with(['/', '~']) {
+                target = values::join(cwd, &target)
+            }
+            if role == "script:bash" {
+                target = format!("cd {} && {target}", calls::quote(cwd))
+            }
         }
         let dynamic = target.contains(HOLE);
-        if self.weight >= 1e4 && dynamic && matches!(role, "write" | "create" | "append" | "link") { self.grow("inode", 1.0) }
+        if self.weight >= 1e4 && dynamic && matches!(role, "write" | "create" | "append" | "link") {
+            self.grow("inode", 1.0)
+        }
         let call = Call { role: role.into(), target, recursive, dynamic, detail, via: via.into() };
-        if self.calls.contains(&call) { return }
-        if self.calls.len() >= MAX_CALLS { return self.problem("too many calls") }
+        if self.calls.contains(&call) {
+            return;
+        }
+        if self.calls.len() >= MAX_CALLS {
+            return self.problem("too many calls");
+        }
         self.calls.push(call);
     }
 
     fn unknown(&mut self, what: &str) {
         if !self.calls.iter().any(|c| c.role == "unknown" && c.target == what) {
             self.calls.push(Call {
-                role: "unknown".into(), target: what.into(), recursive: false, dynamic: what.contains(HOLE), detail: None, via: what.into(),
+                role: "unknown".into(),
+                target: what.into(),
+                recursive: false,
+                dynamic: what.contains(HOLE),
+                detail: None,
+                via: what.into(),
             });
         }
     }
 
     /// Something takes `amount` more (bytes, files, processes) each time this point runs.
     fn grow(&mut self, what: &'static str, amount: f64) {
-        if self.again { return }
+        if self.again {
+            return;
+        }
         let total = self.grown.entry(what).or_default();
         *total += amount * self.weight;
-        let limit = match what { "memory" => 1e8, "disk" => 1e9, "inode" => 1e4, _ => 1e3 };
-        if *total >= limit { self.exhaust(what) }
+        let limit = match what {
+            "memory" => 1e8,
+            "disk" => 1e9,
+            "inode" => 1e4,
+            _ => 1e3,
+        };
+        if *total >= limit {
+            self.exhaust(what)
+        }
     }
 
     fn exhaust(&mut self, what: &str) {
         if !self.calls.iter().any(|c| c.role == "exhaust" && c.target == what) {
             let via = if self.weight > 1.0 { "loop" } else { "allocation" };
-            self.calls.push(Call { role: "exhaust".into(), target: what.into(), recursive: false, dynamic: false, detail: None, via: via.into() });
+            self.calls.push(Call {
+                role: "exhaust".into(),
+                target: what.into(),
+                recursive: false,
+                dynamic: false,
+                detail: None,
+                via: via.into(),
+            });
         }
     }
 }

@@ -32,7 +32,9 @@ impl Reader {
         let root = src.tree.root_node();
         let statements = named(root);
         // `eval` wants the value of its one expression
-        if let [only] = statements.as_slice() && only.kind() == "expression_statement" {
+        if let [only] = statements.as_slice()
+            && only.kind() == "expression_statement"
+        {
             return named(*only).first().map_or(Value::None, |e| self.expr(src, *e));
         }
         self.block(src, root);
@@ -43,7 +45,9 @@ impl Reader {
         let compared = self.compared.len();
         let mut flow = Flow::Next;
         for statement in named(node) {
-            if flow == Flow::Stop && statement.kind() != "function_definition" { continue }
+            if flow == Flow::Stop && statement.kind() != "function_definition" {
+                continue;
+            }
             flow = self.statement(src, statement);
         }
         self.compared.truncate(compared);
@@ -59,54 +63,91 @@ impl Reader {
 
     fn statement_inner(&mut self, src: &Rc<Source>, node: Node<'_>) -> Flow {
         match node.kind() {
-            "expression_statement" => { for e in named(node) { self.expr(src, e); } }
+            "expression_statement" => {
+                for e in named(node) {
+                    self.expr(src, e);
+                }
+            }
             "if_statement" => return self.if_statement(src, node),
             "for_statement" => self.for_statement(src, node),
             "while_statement" => self.while_statement(src, node),
             "try_statement" => {
                 for part in named(node) {
-                    if part.kind() == "block" { self.block(src, part); } else { self.branches(src, &[Some(part)]); }
+                    if part.kind() == "block" {
+                        self.block(src, part);
+                    } else {
+                        self.branches(src, &[Some(part)]);
+                    }
                 }
             }
             "except_clause" | "except_group_clause" | "finally_clause" | "else_clause" => {
                 for part in named(node) {
-                    if part.kind() == "block" { self.block(src, part); continue }
+                    if part.kind() == "block" {
+                        self.block(src, part);
+                        continue;
+                    }
                     let alias = if part.kind() == "as_pattern" { field(part, "alias") } else { field(node, "alias") };
-                    if let Some(name) = alias { self.assign_name(src.of(name), Value::Local) }
+                    if let Some(name) = alias {
+                        self.assign_name(src.of(name), Value::Local)
+                    }
                 }
             }
             "with_statement" => {
                 for item in named(node).iter().filter(|n| n.kind() == "with_clause").flat_map(|c| named(*c)) {
-                    if let Some(value) = field(item, "value") { self.expr(src, value); }
+                    if let Some(value) = field(item, "value") {
+                        self.expr(src, value);
+                    }
                 }
-                if let Some(body) = field(node, "body") { return self.block(src, body) }
+                if let Some(body) = field(node, "body") {
+                    return self.block(src, body);
+                }
             }
             "match_statement" => self.match_statement(src, node),
-            "function_definition" => { self.define(src, node, None); }
+            "function_definition" => {
+                self.define(src, node, None);
+            }
             "decorated_definition" => self.decorated(src, node),
             "class_definition" => self.class(src, node),
             "return_statement" => {
                 let value = named(node).first().map_or(Value::None, |e| self.expr(src, *e));
                 if let Some(frame) = self.frames.last_mut() {
-                    frame.returned = Some(match frame.returned.take() { Some(old) => either(old, value), None => value });
+                    frame.returned = Some(match frame.returned.take() {
+                        Some(old) => either(old, value),
+                        None => value,
+                    });
                 }
                 return Flow::Stop;
             }
-            "raise_statement" => { for e in named(node) { self.expr(src, e); } return Flow::Stop }
+            "raise_statement" => {
+                for e in named(node) {
+                    self.expr(src, e);
+                }
+                return Flow::Stop;
+            }
             "break_statement" | "continue_statement" => return Flow::Stop,
-            "assert_statement" => { for e in named(node) { self.expr(src, e); } }
+            "assert_statement" => {
+                for e in named(node) {
+                    self.expr(src, e);
+                }
+            }
             "delete_statement" => {}
             "import_statement" => self.import(src, node),
             "import_from_statement" => self.import_from(src, node),
             "global_statement" | "nonlocal_statement" => {
                 let names: Vec<String> = named(node).iter().map(|n| src.of(*n).to_string()).collect();
                 if let Some(frame) = self.frames.last_mut() {
-                    if node.kind() == "global_statement" { frame.globals.extend(names) } else { frame.nonlocals.extend(names) }
+                    if node.kind() == "global_statement" {
+                        frame.globals.extend(names)
+                    } else {
+                        frame.nonlocals.extend(names)
+                    }
                 }
             }
             "print_statement" => {
                 self.problem("Python 2");
-                for e in named(node) { self.expr(src, e); }
+                for e in named(node) {
+                    self.expr(src, e);
+                }
             }
             "exec_statement" => {
                 self.problem("Python 2");
@@ -118,7 +159,9 @@ impl Reader {
             "pass_statement" | "future_import_statement" | "type_alias_statement" | "comment" => {}
             // ERROR, and blocks that stand where a statement is expected
             "ERROR" | "block" | "module" => return self.block(src, node),
-            _ => { self.expr(src, node); }
+            _ => {
+                self.expr(src, node);
+            }
         }
         Flow::Next
     }
@@ -155,7 +198,9 @@ impl Reader {
     /// Assigns to a name, attribute, subscript or pattern.
     pub(super) fn assign(&mut self, src: &Rc<Source>, left: Node<'_>, value: Value) {
         self.depth += 1;
-        if self.step(1) { self.assign_inner(src, left, value) }
+        if self.step(1) {
+            self.assign_inner(src, left, value)
+        }
         self.depth -= 1;
     }
 
@@ -165,8 +210,12 @@ impl Reader {
             "attribute" => {
                 let (Some(object), Some(name)) = (field(left, "object"), field(left, "attribute")) else { return };
                 match self.expr(src, object) {
-                    Value::Instance(class, _) | Value::Class(class) => self.set_member(&class.name, src.of(name), value),
-                    Value::Name(n) if self.table.is_module(&n) => self.unknown(&format!("{n}.{} is replaced", src.of(name))),
+                    Value::Instance(class, _) | Value::Class(class) => {
+                        self.set_member(&class.name, src.of(name), value)
+                    }
+                    Value::Name(n) if self.table.is_module(&n) => {
+                        self.unknown(&format!("{n}.{} is replaced", src.of(name)))
+                    }
                     _ => {}
                 }
             }
@@ -175,32 +224,47 @@ impl Reader {
                 let (base, key) = (self.expr(src, object), self.expr(src, key));
                 self.grow("memory", if matches!(key, Value::Int(_)) { 0.0 } else { value.size() });
                 match base {
-                    Value::Name(n) if &*n == "os.environ" => self.emit("variable", &key, false, Some(value.show()), "os.environ"),
+                    Value::Name(n) if &*n == "os.environ" => {
+                        self.emit("variable", &key, false, Some(value.show()), "os.environ")
+                    }
                     Value::Name(n) if matches!(&*n, "globals()" | "locals()") => self.assign_in(0, &key.show(), value),
                     Value::Dict(d) => {
                         let mut items = d.items.clone();
                         let at = items.chunks(2).position(|p| p.first().is_some_and(|k| k.same(&key)));
-                        match at.and_then(|i| items.get_mut(2 * i + 1)) { Some(slot) => *slot = value, None => items.extend([key, value]) }
+                        match at.and_then(|i| items.get_mut(2 * i + 1)) {
+                            Some(slot) => *slot = value,
+                            None => items.extend([key, value]),
+                        }
                         self.assign(src, object, values::dict(items));
                     }
                     Value::List(l) => {
                         let mut items = l.items.clone();
                         let slot = key.int().and_then(|i| usize::try_from(i).ok()).and_then(|i| items.get_mut(i));
                         let known = slot.map(|s| *s = value.clone()).is_some();
-                        self.assign(src, object, if known { values::list(items) } else { many(either(l_element(&items), value)) });
+                        self.assign(
+                            src,
+                            object,
+                            if known { values::list(items) } else { many(either(l_element(&items), value)) },
+                        );
                     }
                     _ => {}
                 }
             }
             "pattern_list" | "tuple_pattern" | "list_pattern" | "tuple" | "list" | "expression_list" => {
                 let parts = named(left);
-                let values = value.elements().filter(|v| v.len() == parts.len() && !parts.iter().any(|p| p.kind() == "list_splat_pattern"));
+                let values = value
+                    .elements()
+                    .filter(|v| v.len() == parts.len() && !parts.iter().any(|p| p.kind() == "list_splat_pattern"));
                 for (i, part) in parts.iter().enumerate() {
                     let one = values.as_ref().and_then(|v| v.get(i).cloned()).unwrap_or_else(|| value.element());
                     self.assign(src, *part, one);
                 }
             }
-            "list_splat_pattern" | "as_pattern_target" | "parenthesized_expression" => for part in named(left) { self.assign(src, part, value.clone()) },
+            "list_splat_pattern" | "as_pattern_target" | "parenthesized_expression" => {
+                for part in named(left) {
+                    self.assign(src, part, value.clone())
+                }
+            }
             _ => {}
         }
     }
@@ -208,7 +272,10 @@ impl Reader {
     /// Attributes are shared by all instances of a class, so a new value adds to what they may be.
     pub(super) fn set_member(&mut self, class: &str, name: &str, value: Value) {
         let key = format!("{class}.{name}");
-        let value = match self.scopes.first().and_then(|s| s.get(&key)) { Some(old) => either(old.clone(), value), None => value };
+        let value = match self.scopes.first().and_then(|s| s.get(&key)) {
+            Some(old) => either(old.clone(), value),
+            None => value,
+        };
         self.assign_in(0, &key, value);
     }
 
@@ -220,7 +287,10 @@ impl Reader {
         while self.journal.len() > mark {
             let Some((scope, name, old)) = self.journal.pop() else { break };
             let Some(variables) = self.scopes.get_mut(scope) else { continue };
-            let now = match old { Some(old) => variables.insert(name.clone(), old), None => variables.remove(&name) };
+            let now = match old {
+                Some(old) => variables.insert(name.clone(), old),
+                None => variables.remove(&name),
+            };
             made.entry((scope, name)).or_insert(now);
         }
         made
@@ -244,23 +314,35 @@ impl Reader {
             let mut value: Option<Value> = if around { before.clone() } else { None };
             for made in &all {
                 let made = made.get(&key).cloned().unwrap_or_else(|| before.clone());
-                value = match (value, made) { (Some(a), Some(b)) => Some(either(a, b)), (a, b) => a.or(b) };
+                value = match (value, made) {
+                    (Some(a), Some(b)) => Some(either(a, b)),
+                    (a, b) => a.or(b),
+                };
             }
-            if let Some(value) = value { self.assign_in(key.0, &key.1, value) }
+            if let Some(value) = value {
+                self.assign_in(key.0, &key.1, value)
+            }
         }
         all_stop
     }
 
     fn if_statement(&mut self, src: &Rc<Source>, node: Node<'_>) -> Flow {
-        let (Some(condition), Some(body)) = (field(node, "condition"), field(node, "consequence")) else { return Flow::Next };
+        let (Some(condition), Some(body)) = (field(node, "condition"), field(node, "consequence")) else {
+            return Flow::Next;
+        };
         let truth = self.expr(src, condition);
-        let constant = match condition.kind() { "true" | "false" | "integer" => truth.truth(), _ => None };
+        let constant = match condition.kind() {
+            "true" | "false" | "integer" => truth.truth(),
+            _ => None,
+        };
         let (mut equal, mut unequal) = (vec![], vec![]);
         self.comparisons(src, condition, &mut equal, &mut unequal);
         let before = self.compared.len();
         self.compared.append(&mut equal);
         let mut parts = vec![];
-        if constant != Some(false) { parts.push(Some(body)) }
+        if constant != Some(false) {
+            parts.push(Some(body))
+        }
         let mut has_else = false;
         if constant != Some(true) {
             for other in fields(node, "alternative") {
@@ -272,13 +354,21 @@ impl Reader {
                 has_else |= other.kind() == "else_clause";
                 parts.push(field(other, "consequence").or_else(|| field(other, "body")));
             }
-            if !has_else { parts.push(None) }
+            if !has_else {
+                parts.push(None)
+            }
         }
         let only_body = parts.len() == 1 || !has_else && parts.len() == 2;
-        let stops = if let [Some(one)] = parts.as_slice() { self.statement(src, *one) == Flow::Stop } else { self.branches(src, &parts) };
+        let stops = if let [Some(one)] = parts.as_slice() {
+            self.statement(src, *one) == Flow::Stop
+        } else {
+            self.branches(src, &parts)
+        };
         self.compared.truncate(before);
         // `if name != "x": continue`: what follows is about x
-        if only_body && ends(body) { self.compared.append(&mut unequal) }
+        if only_body && ends(body) {
+            self.compared.append(&mut unequal)
+        }
         if stops && (has_else || constant.is_some()) { Flow::Stop } else { Flow::Next }
     }
 
@@ -288,7 +378,9 @@ impl Reader {
         let mut parts = vec![None];
         for case in cases.iter().filter(|c| c.kind() == "case_clause") {
             for pattern in named(*case).iter().filter(|n| n.kind() == "case_pattern") {
-                for name in named(*pattern).iter().filter(|n| n.kind() == "dotted_name") { self.assign_name(src.of(*name), subject.clone()) }
+                for name in named(*pattern).iter().filter(|n| n.kind() == "dotted_name") {
+                    self.assign_name(src.of(*name), subject.clone())
+                }
             }
             parts.push(field(*case, "consequence"));
         }
@@ -296,7 +388,10 @@ impl Reader {
     }
 
     fn for_statement(&mut self, src: &Rc<Source>, node: Node<'_>) {
-        let (Some(left), Some(right), Some(body)) = (field(node, "left"), field(node, "right"), field(node, "body")) else { return };
+        let (Some(left), Some(right), Some(body)) = (field(node, "left"), field(node, "right"), field(node, "body"))
+        else {
+            return;
+        };
         let over = self.expr(src, right);
         let (items, element, count) = self.iterate(&over);
         match items {
@@ -304,7 +399,9 @@ impl Reader {
                 let outer = self.unrolled;
                 self.unrolled *= items.len().max(1);
                 for item in items {
-                    if self.steps > super::MAX_STEPS { break }
+                    if self.steps > super::MAX_STEPS {
+                        break;
+                    }
                     self.assign(src, left, item);
                     // a part of the body may be left out by `continue`; later rounds see what earlier ones made
                     self.statement(src, body);
@@ -317,27 +414,42 @@ impl Reader {
                 self.repeat(src, body, count, |reader| reader.assign(src, left, element.clone()));
             }
         }
-        if let Some(other) = field(node, "alternative") { self.branches(src, &[Some(other)]); }
+        if let Some(other) = field(node, "alternative") {
+            self.branches(src, &[Some(other)]);
+        }
     }
 
     fn while_statement(&mut self, src: &Rc<Source>, node: Node<'_>) {
         let (Some(condition), Some(body)) = (field(node, "condition"), field(node, "body")) else { return };
         let truth = self.expr(src, condition);
-        if truth.truth() == Some(false) && matches!(condition.kind(), "false" | "integer") { return }
-        let constant = matches!(condition.kind(), "true" | "integer" | "not_operator" | "string" | "parenthesized_expression" | "comparison_operator")
-            && !mentions_name(condition) && truth.truth() != Some(false);
+        if truth.truth() == Some(false) && matches!(condition.kind(), "false" | "integer") {
+            return;
+        }
+        let constant = matches!(
+            condition.kind(),
+            "true" | "integer" | "not_operator" | "string" | "parenthesized_expression" | "comparison_operator"
+        ) && !mentions_name(condition)
+            && truth.truth() != Some(false);
         let (mut equal, mut unequal) = (vec![], vec![]);
         self.comparisons(src, condition, &mut equal, &mut unequal);
         let count = if constant {
             if leaves(src, body) { 1.0 } else { pace(src, body) }
         } else {
             // `while i < 10**9`
-            let bound = if condition.kind() == "comparison_operator" { named(condition).last().map(|n| self.expr(src, *n)) } else { None };
+            let bound = if condition.kind() == "comparison_operator" {
+                named(condition).last().map(|n| self.expr(src, *n))
+            } else {
+                None
+            };
             bound.and_then(|b| b.int()).map_or(1.0, |n| (n as f64).clamp(1.0, ENDLESS))
         };
-        if constant && count >= ENDLESS && idle(src, body) { self.exhaust("cpu") }
+        if constant && count >= ENDLESS && idle(src, body) {
+            self.exhaust("cpu")
+        }
         self.repeat(src, body, count, |_| {});
-        if let Some(other) = field(node, "alternative") { self.branches(src, &[Some(other)]); }
+        if let Some(other) = field(node, "alternative") {
+            self.branches(src, &[Some(other)]);
+        }
     }
 
     /// Runs a body of which the rounds differ: once as it is, then with what the first round changed made vague.
@@ -362,7 +474,10 @@ impl Reader {
         self.statement(src, body);
         for (key, value) in sorted(self.undo(mark)) {
             let before = self.scopes.get(key.0).and_then(|s| s.get(&key.1)).cloned();
-            let joined = match (before, value) { (Some(a), Some(b)) => either(a, b), (a, b) => a.or(b).unwrap_or(Value::Hole) };
+            let joined = match (before, value) {
+                (Some(a), Some(b)) => either(a, b),
+                (a, b) => a.or(b).unwrap_or(Value::Hole),
+            };
             self.assign_in(key.0, &key.1, joined);
         }
         (self.weight, self.again) = (weight, again);
@@ -373,9 +488,20 @@ impl Reader {
         if let Value::Object(kind, of) = over {
             match (&**kind, of.elements().as_deref()) {
                 ("range", Some([start, stop, step])) => {
-                    let (Some(a), Some(b), Some(s)) = (start.int(), stop.int(), step.int()) else { return (None, Value::Hole, 1.0) };
-                    let n = if s > 0 { (b - a + s - 1) / s } else if s < 0 { (a - b - s - 1) / -s } else { 0 }.max(0);
-                    if n > MAX_UNROLLED as i128 { return (None, Value::Hole, n as f64) }
+                    let (Some(a), Some(b), Some(s)) = (start.int(), stop.int(), step.int()) else {
+                        return (None, Value::Hole, 1.0);
+                    };
+                    let n = if s > 0 {
+                        (b - a + s - 1) / s
+                    } else if s < 0 {
+                        (a - b - s - 1) / -s
+                    } else {
+                        0
+                    }
+                    .max(0);
+                    if n > MAX_UNROLLED as i128 {
+                        return (None, Value::Hole, n as f64);
+                    }
                     return (Some((0..n).map(|i| Value::Int(a + i * s)).collect()), Value::Hole, n as f64);
                 }
                 ("endless", _) => return (None, Value::Hole, ENDLESS),
@@ -392,13 +518,22 @@ impl Reader {
     pub(super) fn define(&mut self, src: &Rc<Source>, node: Node<'_>, class: Option<&str>) -> Value {
         let source = self.sources.iter().position(|s| Rc::ptr_eq(s, src)).unwrap_or(0);
         let base = self.frames.last().map_or(0, |f| f.base).max(1);
-        let captured = self.scopes.iter().skip(base).flat_map(|s| s.iter().map(|(k, v)| (k.clone(), v.clone()))).collect();
+        let captured =
+            self.scopes.iter().skip(base).flat_map(|s| s.iter().map(|(k, v)| (k.clone(), v.clone()))).collect();
         let value = values::function(source, node.start_byte(), node.end_byte(), captured);
-        if let (Value::Function(f), None) = (&value, class) && node.kind() != "lambda" { self.defined.push((f.clone(), None)) }
-        if let Some(parameters) = field(node, "parameters") {
-            for default in named(parameters).iter().filter_map(|p| field(*p, "value")) { self.expr(src, default); }
+        if let (Value::Function(f), None) = (&value, class)
+            && node.kind() != "lambda"
+        {
+            self.defined.push((f.clone(), None))
         }
-        if let Some(name) = field(node, "name") { self.assign_name(src.of(name), value.clone()) }
+        if let Some(parameters) = field(node, "parameters") {
+            for default in named(parameters).iter().filter_map(|p| field(*p, "value")) {
+                self.expr(src, default);
+            }
+        }
+        if let Some(name) = field(node, "name") {
+            self.assign_name(src.of(name), value.clone())
+        }
         value
     }
 
@@ -410,7 +545,9 @@ impl Reader {
             let name = field(definition, "name").map(|n| src.of(n).to_string()).unwrap_or_default();
             if let (Value::Function(_), Some(value)) = (&with, self.lookup(&name)) {
                 let wrapped = self.call_value(&with, vec![value].into(), "a decorator");
-                if wrapped.callable() { self.assign_name(&name, wrapped) }
+                if wrapped.callable() {
+                    self.assign_name(&name, wrapped)
+                }
             }
         }
     }
@@ -419,14 +556,27 @@ impl Reader {
         let (Some(name), Some(body)) = (field(node, "name"), field(node, "body")) else { return };
         let (mut base, mut members) = (None, HashMap::new());
         for parent in field(node, "superclasses").map(named).unwrap_or_default() {
-            if parent.kind() == "keyword_argument" { continue }
+            if parent.kind() == "keyword_argument" {
+                continue;
+            }
             match self.expr(src, parent) {
-                Value::Class(c) => { members.extend(c.members.clone()); base = base.or(c.base.clone()) }
+                Value::Class(c) => {
+                    members.extend(c.members.clone());
+                    base = base.or(c.base.clone())
+                }
                 Value::Name(n) => base = Some(n),
                 _ => {}
             }
         }
-        let frame = Frame { function: (usize::MAX, node.start_byte()), base: self.scopes.len(), globals: HashSet::new(), nonlocals: HashSet::new(), returned: None, yielded: None, forks: 0 };
+        let frame = Frame {
+            function: (usize::MAX, node.start_byte()),
+            base: self.scopes.len(),
+            globals: HashSet::new(),
+            nonlocals: HashSet::new(),
+            returned: None,
+            yielded: None,
+            forks: 0,
+        };
         self.scopes.push(HashMap::new());
         self.frames.push(frame);
         let defined = self.defined.len();
@@ -442,7 +592,8 @@ impl Reader {
             for hook in ["__reduce__", "__reduce_ex__"] {
                 let Some(method) = class.members.get(hook).cloned() else { continue };
                 let itself = Value::Instance(class.clone(), 0.0);
-                if let Some([to, with, ..]) = self.call_value(&method, vec![itself].into(), hook).elements().as_deref() {
+                if let Some([to, with, ..]) = self.call_value(&method, vec![itself].into(), hook).elements().as_deref()
+                {
                     self.call_value(to, with.elements().unwrap_or_default().into(), hook);
                 }
             }
@@ -466,7 +617,9 @@ impl Reader {
 
     fn import_from(&mut self, src: &Rc<Source>, node: Node<'_>) {
         let module = field(node, "module_name").map(|m| src.of(m).to_string()).unwrap_or_default();
-        if named(node).iter().any(|n| n.kind() == "wildcard_import") { self.starred.push(module.clone()) }
+        if named(node).iter().any(|n| n.kind() == "wildcard_import") {
+            self.starred.push(module.clone())
+        }
         for item in fields(node, "name") {
             let name = field(item, "name").unwrap_or(item);
             let alias = field(item, "alias").unwrap_or(item);
@@ -503,7 +656,9 @@ fn widen(a: Value, b: Value) -> Value {
 
 /// Does the block end in a jump.
 fn ends(block: Node<'_>) -> bool {
-    named(block).last().is_some_and(|n| matches!(n.kind(), "continue_statement" | "return_statement" | "break_statement" | "raise_statement"))
+    named(block).last().is_some_and(|n| {
+        matches!(n.kind(), "continue_statement" | "return_statement" | "break_statement" | "raise_statement")
+    })
 }
 
 fn mentions_name(node: Node<'_>) -> bool {
@@ -514,23 +669,36 @@ fn mentions_name(node: Node<'_>) -> bool {
 fn find(node: Node<'_>, wanted: &mut dyn FnMut(Node<'_>) -> bool, skip: &dyn Fn(Node<'_>) -> bool) -> bool {
     let mut todo = vec![node];
     while let Some(node) = todo.pop() {
-        if wanted(node) { return true }
-        if !skip(node) { todo.extend(named(node)) }
+        if wanted(node) {
+            return true;
+        }
+        if !skip(node) {
+            todo.extend(named(node))
+        }
     }
     false
 }
 
 fn callee<'s>(src: &'s Source, node: Node<'_>) -> Option<&'s str> {
-    if node.kind() != "call" { return None }
+    if node.kind() != "call" {
+        return None;
+    }
     src.of(field(node, "function")?).rsplit('.').next()
 }
 
 /// Can an endless loop be left: `break`, `return`, `yield`, exit, but not only because of an interrupt.
 fn leaves(src: &Source, body: Node<'_>) -> bool {
-    let inner = |n: Node<'_>| matches!(n.kind(), "function_definition" | "class_definition" | "lambda")
-        || n.kind() == "except_clause" && ["KeyboardInterrupt", "MemoryError", "OSError", "BlockingIOError"].iter().any(|e| src.of(n).lines().next().is_some_and(|l| l.contains(e)));
-    let exits = |n: Node<'_>| matches!(n.kind(), "return_statement" | "yield" | "raise_statement" | "await")
-        || matches!(callee(src, n), Some("exit" | "quit" | "_exit" | "abort"));
+    let inner = |n: Node<'_>| {
+        matches!(n.kind(), "function_definition" | "class_definition" | "lambda")
+            || n.kind() == "except_clause"
+                && ["KeyboardInterrupt", "MemoryError", "OSError", "BlockingIOError"]
+                    .iter()
+                    .any(|e| src.of(n).lines().next().is_some_and(|l| l.contains(e)))
+    };
+    let exits = |n: Node<'_>| {
+        matches!(n.kind(), "return_statement" | "yield" | "raise_statement" | "await")
+            || matches!(callee(src, n), Some("exit" | "quit" | "_exit" | "abort"))
+    };
     let breaks = |n: Node<'_>| n.kind() == "break_statement";
     find(body, &mut |n| exits(n), &inner)
         || find(body, &mut |n| breaks(n), &|n| inner(n) || matches!(n.kind(), "while_statement" | "for_statement"))
@@ -538,13 +706,57 @@ fn leaves(src: &Source, body: Node<'_>) -> bool {
 
 /// How often an endless loop comes round.
 fn pace(src: &Source, body: Node<'_>) -> f64 {
-    let waits = |n: Node<'_>| matches!(callee(src, n), Some("input" | "raw_input" | "recv" | "recvfrom" | "accept" | "readline" | "wait" | "select" | "poll" | "communicate" | "serve_forever" | "run_forever"))
-        || matches!(callee(src, n), Some("get" | "join")) && field(n, "arguments").is_some_and(|a| named(a).is_empty());
-    if find(body, &mut |n| waits(n), &|_| false) { return WAITING }
+    let waits = |n: Node<'_>| {
+        matches!(
+            callee(src, n),
+            Some(
+                "input"
+                    | "raw_input"
+                    | "recv"
+                    | "recvfrom"
+                    | "accept"
+                    | "readline"
+                    | "wait"
+                    | "select"
+                    | "poll"
+                    | "communicate"
+                    | "serve_forever"
+                    | "run_forever"
+            )
+        ) || matches!(callee(src, n), Some("get" | "join"))
+            && field(n, "arguments").is_some_and(|a| named(a).is_empty())
+    };
+    if find(body, &mut |n| waits(n), &|_| false) {
+        return WAITING;
+    }
     if find(body, &mut |n| callee(src, n) == Some("sleep"), &|_| false) { PACED } else { ENDLESS }
 }
 
 /// Nothing in the body waits or does anything but compute.
 fn idle(src: &Source, body: Node<'_>) -> bool {
-    !find(body, &mut |n| n.kind() == "call" && !callee(src, n).is_some_and(|c| matches!(c, "sqrt" | "pow" | "sin" | "cos" | "sum" | "range" | "len" | "abs" | "factorial" | "random" | "sha256" | "md5" | "hexdigest")), &|_| false)
+    !find(
+        body,
+        &mut |n| {
+            n.kind() == "call"
+                && !callee(src, n).is_some_and(|c| {
+                    matches!(
+                        c,
+                        "sqrt"
+                            | "pow"
+                            | "sin"
+                            | "cos"
+                            | "sum"
+                            | "range"
+                            | "len"
+                            | "abs"
+                            | "factorial"
+                            | "random"
+                            | "sha256"
+                            | "md5"
+                            | "hexdigest"
+                    )
+                })
+        },
+        &|_| false,
+    )
 }

@@ -103,7 +103,10 @@ impl Table {
         let mut rows = HashMap::new();
         let mut modules = HashSet::new();
         for (i, row) in file.call.iter().enumerate() {
-            for name in match &row.name { Names::One(n) => std::slice::from_ref(n), Names::Many(m) => m } {
+            for name in match &row.name {
+                Names::One(n) => std::slice::from_ref(n),
+                Names::Many(m) => m,
+            } {
                 rows.insert(name.clone(), i);
             }
         }
@@ -114,8 +117,14 @@ impl Table {
         }
         modules.extend(file.pure.iter().cloned());
         Table {
-            rows, modules, calls: file.call, alias: file.alias, constants: file.constants, pure: file.pure.into_iter().collect(),
-            harmless: file.harmless.into_iter().collect(), builtins: file.builtins.into_iter().collect(),
+            rows,
+            modules,
+            calls: file.call,
+            alias: file.alias,
+            constants: file.constants,
+            pure: file.pure.into_iter().collect(),
+            harmless: file.harmless.into_iter().collect(),
+            builtins: file.builtins.into_iter().collect(),
         }
     }
 
@@ -123,7 +132,11 @@ impl Table {
     pub fn canonical(&self, name: &str) -> String {
         let mut name = name.to_string();
         for _ in 0..3 {
-            let found = name.match_indices('.').map(|(at, _)| at).chain([name.len()]).rev()
+            let found = name
+                .match_indices('.')
+                .map(|(at, _)| at)
+                .chain([name.len()])
+                .rev()
                 .find_map(|at| Some((at, self.alias.get(name.get(..at)?)?)));
             match found {
                 Some((at, to)) => name = format!("{to}{}", name.get(at..).unwrap_or_default()),
@@ -134,11 +147,17 @@ impl Table {
     }
 
     pub fn find(&'static self, name: &str) -> Entry {
-        if let Some(row) = self.rows.get(name).and_then(|i| self.calls.get(*i)) { return Entry::Row(row) }
-        if self.builtins.contains(name) || self.harmless.contains(name) { return Entry::Harmless }
+        if let Some(row) = self.rows.get(name).and_then(|i| self.calls.get(*i)) {
+            return Entry::Row(row);
+        }
+        if self.builtins.contains(name) || self.harmless.contains(name) {
+            return Entry::Harmless;
+        }
         let mut prefix = name;
         while let Some((head, _)) = prefix.rsplit_once('.') {
-            if self.pure.contains(head) || self.harmless.contains(&format!("{head}.*")) { return Entry::Harmless }
+            if self.pure.contains(head) || self.harmless.contains(&format!("{head}.*")) {
+                return Entry::Harmless;
+            }
             prefix = head;
         }
         Entry::Missing
@@ -160,15 +179,26 @@ mod tests {
         let file: File = toml::from_str(include_str!("calls.toml")).unwrap_or_else(|e| panic!("{e}"));
         let (mut checked, mut wrong) = (0, vec![]);
         for row in &file.call {
-            let name = match &row.name { Names::One(n) => n.clone(), Names::Many(n) => n.join(" ") };
-            if row.examples.is_empty() { wrong.push(format!("{name}: no example")) }
+            let name = match &row.name {
+                Names::One(n) => n.clone(),
+                Names::Many(n) => n.join(" "),
+            };
+            if row.examples.is_empty() {
+                wrong.push(format!("{name}: no example"))
+            }
             for example in &row.examples {
                 let reading = super::super::read(&example[0]);
-                let mut got: Vec<_> = reading.calls.iter().map(|c| format!("{} {}{}", c.role, c.target, if c.recursive { " recursive" } else { "" })).collect();
+                let mut got: Vec<_> = reading
+                    .calls
+                    .iter()
+                    .map(|c| format!("{} {}{}", c.role, c.target, if c.recursive { " recursive" } else { "" }))
+                    .collect();
                 let mut want = example[1..].to_vec();
                 got.sort();
                 want.sort();
-                if got != want || !reading.complete { wrong.push(format!("{}\n   want {want:?}\n   got  {got:?} {:?}", example[0], reading.problems)) }
+                if got != want || !reading.complete {
+                    wrong.push(format!("{}\n   want {want:?}\n   got  {got:?} {:?}", example[0], reading.problems))
+                }
                 checked += 1;
             }
         }

@@ -126,13 +126,17 @@ pub fn object(kind: &str, target: Value) -> Value {
 
 pub fn function(source: usize, start: usize, end: usize, captured: HashMap<String, Value>) -> Value {
     let nesting = captured.values().map(Value::nesting).max().unwrap_or(0) + 1;
-    if nesting > MAX_NESTING { return Value::Hole }
+    if nesting > MAX_NESTING {
+        return Value::Hole;
+    }
     Value::Function(Rc::new(Function { source, start, end, captured, nesting }))
 }
 
 pub fn class(name: String, members: HashMap<String, Value>, base: Option<Rc<str>>) -> Value {
     let nesting = members.values().map(Value::nesting).max().unwrap_or(0) + 1;
-    if nesting > MAX_NESTING { return Value::Hole }
+    if nesting > MAX_NESTING {
+        return Value::Hole;
+    }
     Value::Class(Rc::new(Class { name, members, base, nesting }))
 }
 
@@ -140,14 +144,20 @@ pub fn class(name: String, members: HashMap<String, Value>, base: Option<Rc<str>
 pub fn either(a: Value, b: Value) -> Value {
     let mut choices = a.choices();
     for v in b.choices() {
-        if !choices.iter().any(|c| c.same(&v)) { choices.push(v) }
+        if !choices.iter().any(|c| c.same(&v)) {
+            choices.push(v)
+        }
     }
     any(choices)
 }
 
 pub fn any(mut choices: Vec<Value>) -> Value {
-    if choices.len() > MAX_CHOICES { return Value::Hole }
-    if choices.len() == 1 { return choices.pop().unwrap_or(Value::Hole) }
+    if choices.len() > MAX_CHOICES {
+        return Value::Hole;
+    }
+    if choices.len() == 1 {
+        return choices.pop().unwrap_or(Value::Hole);
+    }
     pack(choices).map_or(Value::Hole, Value::Any)
 }
 
@@ -189,10 +199,13 @@ impl Value {
             (Value::Bool(a), Value::Bool(b)) => a == b,
             (Value::Int(a), Value::Int(b)) => a == b,
             (Value::Float(a), Value::Float(b)) => a == b,
-            (Value::Text(a), Value::Text(b)) | (Value::Path(a), Value::Path(b)) | (Value::Name(a), Value::Name(b)) => a == b,
+            (Value::Text(a), Value::Text(b)) | (Value::Path(a), Value::Path(b)) | (Value::Name(a), Value::Name(b)) => {
+                a == b
+            }
             (Value::Bytes(a), Value::Bytes(b)) => a == b,
             (Value::List(a), Value::List(b)) | (Value::Dict(a), Value::Dict(b)) | (Value::Any(a), Value::Any(b)) => {
-                Rc::ptr_eq(a, b) || a.items.len() == b.items.len() && a.items.iter().zip(&b.items).all(|(x, y)| x.same(y))
+                Rc::ptr_eq(a, b)
+                    || a.items.len() == b.items.len() && a.items.iter().zip(&b.items).all(|(x, y)| x.same(y))
             }
             (Value::Many(a), Value::Many(b)) => a.same(b),
             (Value::Object(k, a), Value::Object(l, b)) => k == l && a.same(b),
@@ -213,7 +226,9 @@ impl Value {
             Value::Float(x) => x.to_string(),
             Value::Text(t) | Value::Path(t) => t.to_string(),
             Value::Bytes(b) => decode(b),
-            Value::Object(kind, target) if kind.starts_with("urllib.request.Request") || &**kind == "file" => target.show(),
+            Value::Object(kind, target) if kind.starts_with("urllib.request.Request") || &**kind == "file" => {
+                target.show()
+            }
             Value::Name(n) if n.starts_with("signal.SIG") => n.rsplit('.').next().unwrap_or_default().into(),
             _ => HOLE.into(),
         }
@@ -251,7 +266,9 @@ impl Value {
         match self {
             Value::List(i) => Some(i.items.clone()),
             Value::Dict(i) => Some(i.items.chunks(2).filter_map(|p| p.first().cloned()).collect()),
-            Value::Text(t) if !t.contains(HOLE) && t.len() <= MAX_ITEMS => Some(t.chars().map(|c| text(c.to_string())).collect()),
+            Value::Text(t) if !t.contains(HOLE) && t.len() <= MAX_ITEMS => {
+                Some(t.chars().map(|c| text(c.to_string())).collect())
+            }
             Value::Bytes(b) if b.len() <= MAX_ITEMS => Some(b.iter().map(|b| Value::Int(i128::from(*b))).collect()),
             _ => None,
         }
@@ -284,12 +301,17 @@ pub fn bytes_of(v: &Value) -> Option<Vec<u8>> {
 
 /// `f` for each combination of what `a` and `b` may be.
 pub fn lift(a: &Value, b: &Value, f: impl Fn(&Value, &Value) -> Value) -> Value {
-    if !matches!(a, Value::Any(_)) && !matches!(b, Value::Any(_)) { return f(a, b) }
+    if !matches!(a, Value::Any(_)) && !matches!(b, Value::Any(_)) {
+        return f(a, b);
+    }
     let mut out: Option<Value> = None;
     for x in a.choices() {
         for y in b.choices() {
             let v = f(&x, &y);
-            out = Some(match out { Some(o) => either(o, v), None => v });
+            out = Some(match out {
+                Some(o) => either(o, v),
+                None => v,
+            });
         }
     }
     out.unwrap_or(Value::Hole)
@@ -308,15 +330,30 @@ pub fn binary(op: &str, a: &Value, b: &Value) -> Value {
         ("/", _, Path(_)) => Path(join(&a.show(), &b.show()).into()),
         ("/", Value::Hole | Value::Local, Text(_)) => Path(join(&a.show(), &b.show()).into()),
         ("%", Text(t), args) => percent(t, args),
-        ("*", s @ (Text(_) | Bytes(_) | List(_) | Large(_)), n) | ("*", n, s @ (Text(_) | Bytes(_) | List(_) | Large(_))) => match n.int() {
+        ("*", s @ (Text(_) | Bytes(_) | List(_) | Large(_)), n)
+        | ("*", n, s @ (Text(_) | Bytes(_) | List(_) | Large(_))) => match n.int() {
             Some(n) => repeat(s, n),
-            None => match s { List(i) => many(i.items.first().cloned().unwrap_or(Value::Hole)), _ => hole_text() },
+            None => match s {
+                List(i) => many(i.items.first().cloned().unwrap_or(Value::Hole)),
+                _ => hole_text(),
+            },
         },
         (_, Int(x), Int(y)) => arithmetic(op, *x, *y),
         (_, Float(_) | Int(_), Float(_) | Int(_)) => {
-            let number = |v: &Value| match v { Float(x) => *x, v => v.int().unwrap_or(0) as f64 };
+            let number = |v: &Value| match v {
+                Float(x) => *x,
+                v => v.int().unwrap_or(0) as f64,
+            };
             let (x, y) = (number(a), number(b));
-            Float(match op { "+" => x + y, "-" => x - y, "*" => x * y, "/" => x / y, "**" => x.powf(y), "//" => (x / y).floor(), _ => return Value::Local })
+            Float(match op {
+                "+" => x + y,
+                "-" => x - y,
+                "*" => x * y,
+                "/" => x / y,
+                "**" => x.powf(y),
+                "//" => (x / y).floor(),
+                _ => return Value::Local,
+            })
         }
         (_, Value::Local, _) | (_, _, Value::Local) => Value::Local,
         _ => Value::Hole,
@@ -331,7 +368,9 @@ fn repeat(s: &Value, n: i128) -> Value {
         Value::List(i) => i.size.max(8.0 * i.items.len() as f64),
         v => v.size(),
     };
-    if unit * n as f64 > MAX_TEXT as f64 { return Value::Large(unit * n as f64) }
+    if unit * n as f64 > MAX_TEXT as f64 {
+        return Value::Large(unit * n as f64);
+    }
     let n = usize::try_from(n).unwrap_or(0);
     match s {
         Value::Text(t) => text(t.repeat(n)),
@@ -344,9 +383,14 @@ fn repeat(s: &Value, n: i128) -> Value {
 fn arithmetic(op: &str, x: i128, y: i128) -> Value {
     let small = u32::try_from(y).ok().filter(|n| *n < 127);
     let exact = match op {
-        "+" => x.checked_add(y), "-" => x.checked_sub(y), "*" => x.checked_mul(y),
-        "//" if y > 0 => x.checked_div_euclid(y), "%" if y > 0 => x.checked_rem_euclid(y),
-        "^" => Some(x ^ y), "&" => Some(x & y), "|" => Some(x | y),
+        "+" => x.checked_add(y),
+        "-" => x.checked_sub(y),
+        "*" => x.checked_mul(y),
+        "//" if y > 0 => x.checked_div_euclid(y),
+        "%" if y > 0 => x.checked_rem_euclid(y),
+        "^" => Some(x ^ y),
+        "&" => Some(x & y),
+        "|" => Some(x | y),
         "**" => small.and_then(|n| x.checked_pow(n)),
         "<<" => small.and_then(|n| x.checked_mul(1i128.checked_shl(n)?)),
         ">>" => small.and_then(|n| x.checked_shr(n)),
@@ -355,29 +399,50 @@ fn arithmetic(op: &str, x: i128, y: i128) -> Value {
     };
     match exact {
         Some(n) => Value::Int(n),
-        None if matches!(op, "**" | "*" | "+" | "<<") => Value::Float((x as f64).powf(if op == "**" { y as f64 } else { 2.0 })),
+        None if matches!(op, "**" | "*" | "+" | "<<") => {
+            Value::Float((x as f64).powf(if op == "**" { y as f64 } else { 2.0 }))
+        }
         None => Value::Local,
     }
 }
 
 /// `os.path.join`.
 pub fn join(a: &str, b: &str) -> String {
-    if b.starts_with('/') || b.starts_with("~/") || a.is_empty() || a == "." && !b.is_empty() { return b.into() }
-    if b.is_empty() { return a.into() }
+    if b.starts_with('/') || b.starts_with("~/") || a.is_empty() || a == "." && !b.is_empty() {
+        return b.into();
+    }
+    if b.is_empty() {
+        return a.into();
+    }
     format!("{}/{b}", a.trim_end_matches('/'))
 }
 
 fn percent(template: &str, args: &Value) -> Value {
-    let mut args = match args { Value::List(i) => i.items.clone(), v => vec![v.clone()] }.into_iter();
+    let mut args = match args {
+        Value::List(i) => i.items.clone(),
+        v => vec![v.clone()],
+    }
+    .into_iter();
     let (mut out, mut chars) = (String::new(), template.chars());
     while let Some(c) = chars.next() {
-        if c != '%' { out.push(c); continue }
+        if c != '%' {
+            out.push(c);
+            continue;
+        }
         match chars.find(|c| c.is_alphabetic() || matches!(c, '%' | '(')) {
             Some('%') => out.push('%'),
-            Some('(') => { chars.by_ref().find(char::is_ascii_alphabetic); chars.find(|c| *c == ')'); chars.next(); out.push(HOLE) }
+            Some('(') => {
+                chars.by_ref().find(char::is_ascii_alphabetic);
+                chars.find(|c| *c == ')');
+                chars.next();
+                out.push(HOLE)
+            }
             Some('s' | 'd' | 'i' | 'r') => out.push_str(&args.next().unwrap_or(Value::Hole).show()),
             Some('c') => out.push_str(&args.next().map_or(HOLE.to_string(), |v| chr(&v).show())),
-            _ => { args.next(); out.push(HOLE) }
+            _ => {
+                args.next();
+                out.push(HOLE)
+            }
         }
     }
     text(out)
@@ -396,16 +461,23 @@ pub fn slice(v: &Value, start: Option<i128>, stop: Option<i128>, step: i128) -> 
     let pick = |len: usize| -> Vec<usize> {
         let n = len as i128;
         let clamp = |i: i128, low: i128| (if i < 0 { i + n } else { i }).clamp(low, n);
-        let (mut at, end) = if step > 0 { (clamp(start.unwrap_or(0), 0), clamp(stop.unwrap_or(n), 0)) }
-            else { (start.map_or(n - 1, |s| clamp(s, -1).min(n - 1)), stop.map_or(-1, |s| clamp(s, -1))) };
+        let (mut at, end) = if step > 0 {
+            (clamp(start.unwrap_or(0), 0), clamp(stop.unwrap_or(n), 0))
+        } else {
+            (start.map_or(n - 1, |s| clamp(s, -1).min(n - 1)), stop.map_or(-1, |s| clamp(s, -1)))
+        };
         let mut out = Vec::new();
         while if step > 0 { at < end } else { at > end } {
-            if let Ok(i) = usize::try_from(at) { out.push(i) }
+            if let Ok(i) = usize::try_from(at) {
+                out.push(i)
+            }
             at = at.saturating_add(step);
         }
         out
     };
-    if step == 0 { return Value::Hole }
+    if step == 0 {
+        return Value::Hole;
+    }
     match v {
         Value::Text(t) if !t.contains(HOLE) => {
             let chars: Vec<char> = t.chars().collect();
