@@ -1,2 +1,45 @@
-//! x
-fn main() {}
+//! `agrail-eval`: replays labelled traces, scores them, and measures the engine.
+
+mod perf;
+mod report;
+mod run;
+mod score;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Replay labelled agent traces against the guard, and measure it.
+#[derive(Debug, Parser)]
+#[command(name = "agrail-eval", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Args),
+    Perf(perf::Args),
+}
+
+fn main() -> ExitCode {
+    agrail::replay::sandbox::dispatch();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::from(1) } else { ExitCode::SUCCESS };
+        }
+    };
+    let done = match cli.command {
+        Command::Run(args) => run::run(&args),
+        Command::Perf(args) => perf::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("agrail-eval: {error:#}");
+            ExitCode::from(1)
+        }
+    }
+}

@@ -69,6 +69,37 @@ pub enum Action {
 }
 
 impl Action {
+    /// The text in which something could be hidden.
+    #[must_use]
+    pub fn text(&self) -> std::borrow::Cow<'_, str> {
+        match self {
+            Self::Shell { command: text, .. }
+            | Self::Code { source: text, .. }
+            | Self::Sql { statement: text }
+            | Self::Fetch { url: text }
+            | Self::Message { text } => text.into(),
+            Self::Browse { url, element, value, .. } => {
+                [url, element, value].into_iter().flatten().cloned().collect::<Vec<_>>().join("\n").into()
+            }
+            Self::ToolCall { arguments, .. } => arguments.to_string().into(),
+        }
+    }
+
+    /// The same action with another text, where it consists of one text; else unchanged.
+    #[must_use]
+    pub fn with_text(&self, new: String) -> Self {
+        let mut other = self.clone();
+        match &mut other {
+            Self::Shell { command: text, .. }
+            | Self::Code { source: text, .. }
+            | Self::Sql { statement: text }
+            | Self::Fetch { url: text }
+            | Self::Message { text } => *text = new,
+            Self::Browse { .. } | Self::ToolCall { .. } => {}
+        }
+        other
+    }
+
     /// Name of its kind, as in the trace format.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -87,7 +118,8 @@ impl Action {
 /// Who the agent acts for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Account name in the environment.
+    /// Account name in the environment; `user` if absent.
+    #[serde(default = "default_name")]
     pub name: String,
     /// Roles that operator policies may refer to.
     #[serde(default)]
@@ -99,16 +131,22 @@ pub struct Identity {
 
 impl Default for Identity {
     fn default() -> Self {
-        Self { name: "user".to_owned(), roles: Vec::new(), attributes: BTreeMap::new() }
+        Self { name: default_name(), roles: Vec::new(), attributes: BTreeMap::new() }
     }
+}
+
+fn default_name() -> String {
+    "user".to_owned()
 }
 
 /// Something that the agent has read. What it says was not said by the user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// Where it came from.
+    #[serde(default)]
     pub source: String,
     /// What it says.
+    #[serde(default)]
     pub text: String,
 }
 

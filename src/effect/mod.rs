@@ -5,11 +5,14 @@
 //! 3. What the tables or the parsers do not understand is [`Verb::Unknown`], never nothing.
 
 pub mod python;
+mod read;
 pub mod role;
 pub mod shell;
 pub mod table;
 
-use serde::Serialize;
+pub use read::{Who, read};
+
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Stands in a target for each part that is not constant.
@@ -17,7 +20,7 @@ pub const HOLE: char = '\u{FFFC}';
 
 /// What is done to a target (DESIGN section 6). The names are stable: they are Cedar action ids and
 /// appear in verdicts. Each is explained in `src/effect/commands/README.md`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "explained once, in the README of the command table")]
 #[non_exhaustive]

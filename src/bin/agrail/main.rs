@@ -1,25 +1,76 @@
-//! `agrail effects 'COMMAND'`: what a shell command would do, and how that was found.
+//! The command line `agrail`: one file per subcommand, each a thin layer over the library.
 
-use agrail::effect::shell;
+mod check;
+mod config;
+mod demo;
+mod doctor;
+mod effects;
+mod exit;
+mod memory;
+mod policy;
+mod show;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+/// A guardrail for LLM agents: allow, ask or deny, with reasons, before the agent acts.
+///
+/// Try it:   agrail demo
+/// Ask it:   agrail check --shell 'rm -rf /etc' --user alice
+///
+/// The answer rests on a real parse of the command, on facts read from the machine (does the target exist, who
+/// owns it, who may change it), on policies in Cedar, and on what was learnt before. No model and no network are
+/// needed. Exit codes of `check`: 0 allow, 2 deny, 3 ask, 1 failure.
+#[derive(Debug, Parser)]
+#[command(name = "agrail", version, max_term_width = 100)]
+struct Cli {
+    /// Configuration file (TOML). Default: $XDG_CONFIG_HOME/agrail/config.toml, if there is one. /dev/null: defaults.
+    #[arg(long, global = true, env = "AGRAIL_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(check::Args),
+    Demo(demo::Args),
+    Effects(effects::Args),
+    Memory(memory::Args),
+    Policy(policy::Args),
+    Doctor(doctor::Args),
+    /// Print a completion script for a shell: `agrail completions bash > /etc/bash_completion.d/agrail`
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    match words.as_slice() {
-        [verb, command] if verb == "effects" => {
-            let reading = shell::read(command, "user", "/home/user", "/home/user", &shell::Nowhere);
-            for step in &reading.steps {
-                println!("{step}");
-            }
-            println!();
-            for effect in &reading.effects {
-                println!("{:10} {}", effect.verb.as_str(), effect.target);
-            }
-            ExitCode::SUCCESS
-        }
-        _ => {
-            eprintln!("usage: agrail effects 'COMMAND'   e.g. agrail effects 'echo cm0gLXJmIC8= | base64 -d | sh'");
-            ExitCode::from(1)
+    agrail::replay::sandbox::dispatch();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return exit::usage(&error),
+    };
+    match run(cli) {
+        Ok(code) => code,
+        Err(error) => exit::failure(&error),
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let config = config::load(cli.config.as_deref())?;
+    match cli.command {
+        Command::Check(args) => check::run(&args, &config),
+        Command::Demo(args) => demo::run(&args),
+        Command::Effects(args) => effects::run(&args),
+        Command::Memory(args) => memory::run(args, &config),
+        Command::Policy(args) => policy::run(&args, &config),
+        Command::Doctor(args) => doctor::run(&args, &config),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "agrail", &mut std::io::stdout());
+            Ok(ExitCode::SUCCESS)
         }
     }
 }

@@ -92,27 +92,48 @@ pub(crate) struct Shell<'a> {
 /// Reads a shell script. `cwd` empty leaves relative paths as they are written.
 #[must_use]
 pub fn read(source: &str, user: &str, home: &str, cwd: &str, around: &dyn Surroundings) -> Reading {
-    let mut shell = Shell {
-        around,
-        home: home.to_owned(),
-        user: user.to_owned(),
-        cwd: Some(cwd.to_owned()),
-        variables: HashMap::new(),
-        functions: HashMap::new(),
-        aliases: HashMap::new(),
-        arguments: Vec::new(),
-        running: Vec::new(),
-        via: Vec::new(),
-        privileged: false,
-        background: false,
-        repeat: 1,
-        endless: false,
-        depth: 0,
-        steps: 0,
-        reading: Reading::default(),
-    };
+    let mut shell = Shell::new(user, home, cwd, around);
     shell.source(source, Output::default());
     shell.reading
+}
+
+/// Reads source in `bash` or `python`; a shell script that the source starts is read, too.
+#[must_use]
+pub fn read_source(
+    language: &str,
+    source: &str,
+    user: &str,
+    home: &str,
+    cwd: &str,
+    around: &dyn Surroundings,
+) -> Reading {
+    let mut shell = Shell::new(user, home, cwd, around);
+    shell.script(language, source, language);
+    shell.reading
+}
+
+impl<'a> Shell<'a> {
+    fn new(user: &str, home: &str, cwd: &str, around: &'a dyn Surroundings) -> Self {
+        Self {
+            around,
+            home: home.to_owned(),
+            user: user.to_owned(),
+            cwd: Some(cwd.to_owned()),
+            variables: HashMap::new(),
+            functions: HashMap::new(),
+            aliases: HashMap::new(),
+            arguments: Vec::new(),
+            running: Vec::new(),
+            via: Vec::new(),
+            privileged: false,
+            background: false,
+            repeat: 1,
+            endless: false,
+            depth: 0,
+            steps: 0,
+            reading: Reading::default(),
+        }
+    }
 }
 
 impl Shell<'_> {

@@ -1,0 +1,165 @@
+//! `agrail-eval run`: the guard's answers to traces, scored.
+
+use crate::{report, score};
+use agrail::Guard;
+use agrail::embed::{Embedder, MiniLm, Sources};
+use agrail::guard::Learning;
+use agrail::memory::Memory;
+use agrail::replay::{self, ResultLine, Trace, sandbox::Roots};
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Put the actions of trace files to the guard, each in a disposable root, and score the answers.
+///
+/// Needs to be able to make disposable roots (root, or CAP_SYS_ADMIN); this machine is never changed.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Trace files (JSON lines).
+    #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
+    traces: Vec<PathBuf>,
+    /// Results file, one line a case, written as cases finish.
+    #[arg(long, value_name = "FILE")]
+    results: PathBuf,
+    /// Write the summary as JSON.
+    #[arg(long, value_name = "FILE")]
+    summary: Option<PathBuf>,
+    /// Write the summary as Markdown.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Keep the answers that the results file has, and go on.
+    #[arg(long)]
+    resume: bool,
+    /// none: no memory. frozen: a seeded memory that is only read. tta: it also learns from each episode.
+    #[arg(long, value_enum, default_value_t = MemoryMode::None)]
+    memory: MemoryMode,
+    /// Database for frozen and tta; a new one in memory if not given.
+    #[arg(long, value_name = "FILE")]
+    memory_file: Option<PathBuf>,
+    /// Cases at a time.
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
+    /// At most so many cases.
+    #[arg(long)]
+    limit: Option<usize>,
+    /// Only cases with this tag.
+    #[arg(long, value_name = "TAG")]
+    filter: Option<String>,
+    /// Folder on which roots are mounted.
+    #[arg(long, value_name = "DIR")]
+    work: Option<PathBuf>,
+}
+
+/// What the guard remembers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum MemoryMode {
+    None,
+    Frozen,
+    Tta,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<()> {
+    let traces = replay::read_traces(&args.traces, args.limit, args.filter.as_deref())?;
+    if traces.is_empty() {
+        bail!("no case is left to run; look at --traces, --limit and --filter");
+    }
+    let (mut lines, mut out) = results(args)?;
+    let done: HashSet<&str> = lines.iter().map(|l| l.id.as_str()).collect();
+    let open: Vec<Trace> = traces.iter().filter(|t| !done.contains(t.id.as_str())).cloned().collect();
+    let work = args.work.clone().unwrap_or_else(|| std::env::temp_dir().join("agrail-eval"));
+    let roots = Arc::new(Roots::prepare(&work)?);
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(args.jobs.clamp(1, 64)).enable_time().build()?;
+    let bar = progress(open.len() as u64);
+    let (mut failed, mut setups) = (0_usize, 0_usize);
+    let started = Instant::now();
+    runtime.block_on(async {
+        let guard = guard(args)?;
+        let mut cases = replay::replay(&guard, Arc::new(open), roots, args.jobs);
+        let mut told = Instant::now();
+        while let Some(case) = cases.recv().await {
+            failed += usize::from(case.line.error.is_some());
+            setups += usize::from(case.setup_exit.is_some_and(|exit| exit != 0));
+            serde_json::to_writer(&mut out, &case.line)?;
+            out.write_all(b"\n")?;
+            out.flush()?;
+            lines.push(case.line);
+            bar.inc(1);
+            if bar.is_hidden() && told.elapsed() > Duration::from_secs(10) {
+                told = Instant::now();
+                eprintln!("{} of {} cases", lines.len(), traces.len());
+            }
+        }
+        guard.settle().await.map_err(|e| anyhow::anyhow!("the memory could not be written: {e}"))
+    })?;
+    bar.finish_and_clear();
+    let summary = score::summarize(&traces, &lines);
+    println!("{}", report::table(&summary));
+    println!(
+        "{} cases in {:.1} s, {failed} failed, {setups} set-ups ended with an error",
+        lines.len(),
+        started.elapsed().as_secs_f64()
+    );
+    if let Some(path) = &args.summary {
+        std::fs::write(path, report::json(&summary)?).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if let Some(path) = &args.report {
+        std::fs::write(path, report::markdown(&summary)).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// The results so far, and the file to add to.
+fn results(args: &Args) -> Result<(Vec<ResultLine>, BufWriter<File>)> {
+    let path = &args.results;
+    let exists = path.metadata().is_ok_and(|m| m.len() > 0);
+    let lines = match (exists, args.resume) {
+        (true, true) => replay::read_results(path)?,
+        (true, false) => bail!("{} has results already; add --resume to go on, or name another file", path.display()),
+        (false, _) => Vec::new(),
+    };
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    Ok((lines, BufWriter::new(file.with_context(|| format!("cannot write {}", path.display()))?)))
+}
+
+fn guard(args: &Args) -> Result<Guard> {
+    let mut builder = Guard::builder();
+    if args.memory != MemoryMode::None {
+        let embedder = MiniLm::new(sources()?);
+        let memory = match &args.memory_file {
+            Some(path) => Memory::open(path, embedder.id(), embedder.dimensions())?,
+            None => Memory::in_memory(embedder.id(), embedder.dimensions())?,
+        };
+        memory.seed_shipped()?;
+        let learning = if args.memory == MemoryMode::Tta { Learning::Episodes } else { Learning::Frozen };
+        builder = builder.memory(memory).embedder(Arc::new(embedder)).with(|s| s.learning = learning);
+    }
+    Ok(builder.build()?)
+}
+
+/// Where the embedding model is: the user's cache, or fetched into it.
+pub fn sources() -> Result<Sources> {
+    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let cache = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|h| h.join(".cache")));
+    let cache = cache.context("there is no home folder for the model; set HOME or XDG_CACHE_HOME")?.join("agrail");
+    let progress: Arc<dyn Fn(&str) + Send + Sync> = Arc::new(|what| eprintln!("{what}"));
+    Ok(Sources { runtime: None, model: None, cache, fetch: true, progress: Some(progress) })
+}
+
+fn progress(count: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(Some(count), ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} {elapsed} left {eta}") {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,136 @@
+//! `agrail check`: one verdict.
+
+use crate::config::Config;
+use crate::{exit, show};
+use agrail::action::{Action, Context, Identity, Observation};
+use agrail::facts::Environment;
+use anyhow::{Context as _, Result, anyhow, bail};
+use serde::Deserialize;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Longest action that is read from a file or standard input, bytes.
+const LONGEST: u64 = 64 * 1024 * 1024;
+
+/// May this action run? Prints a verdict; exit code 0 allow, 2 deny, 3 ask, 1 failure.
+///
+///   agrail check --shell 'mv /good /hello' --request 'rename /good to /hello' --user alice
+///   agrail check --shell 'rm -rf build' --cwd /home/alice/project --explain
+///   echo '{"action":{"type":"shell","command":"ls"},"context":{"identity":{"name":"alice"}}}' | agrail check --action - --json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// The shell command that the agent wants to run.
+    #[arg(long, value_name = "COMMAND", required_unless_present = "action", conflicts_with = "action")]
+    shell: Option<String>,
+    /// A JSON file, or - for standard input: {"action": {...}, "context": {...}}, or an action alone.
+    #[arg(long, value_name = "FILE")]
+    action: Option<PathBuf>,
+    /// What the user asked the agent for.
+    #[arg(long, value_name = "TEXT")]
+    request: Option<String>,
+    /// For which account the agent acts. Default: yours.
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// The machine to look at: a folder, or /proc/PID/root of a container. It is only read.
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    root: PathBuf,
+    /// Working directory of the command. Default: the account's home.
+    #[arg(long, value_name = "DIR", requires = "shell")]
+    cwd: Option<PathBuf>,
+    /// Print the verdict as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Print each step: canonical form, parse, unwrapping, effects, facts, policies, checks, memory.
+    #[arg(long)]
+    explain: bool,
+    /// Neither recall nor record anything.
+    #[arg(long)]
+    no_memory: bool,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    action: Action,
+    #[serde(default)]
+    context: Around,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Around {
+    request: String,
+    agent: Option<String>,
+    identity: Option<Identity>,
+    observations: Vec<Observation>,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
+    let (action, around) = read(args)?;
+    let environment = Environment::open(&args.root)?;
+    let mut identity = around.identity.unwrap_or_default();
+    match &args.user {
+        Some(name) => identity.name.clone_from(name),
+        None if args.action.is_none() => identity.name = own_name(&environment)?,
+        None => {}
+    }
+    let mut context = Context::new(identity, Some(environment));
+    context.request = args.request.clone().unwrap_or(around.request);
+    context.agent = around.agent.unwrap_or_else(|| "agent".to_owned());
+    context.observations = around.observations;
+    let guard = config.builder(!args.no_memory)?.with(|s| s.explain = args.explain).build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build()?;
+    let (verdict, recorded) = runtime.block_on(async {
+        let verdict = guard.check(&action, &context).await;
+        (verdict, guard.settle().await)
+    });
+    runtime.shutdown_background();
+    if let Err(problem) = recorded {
+        anstream::eprintln!("agrail: the decision was not recorded: {problem}");
+    }
+    if args.json {
+        println!("{}", serde_json::to_string(&verdict)?);
+    } else {
+        show::verdict(&verdict, args.explain)?;
+    }
+    Ok(exit::decision(verdict.decision))
+}
+
+fn read(args: &Args) -> Result<(Action, Around)> {
+    if let Some(command) = &args.shell {
+        return Ok((Action::Shell { command: command.clone(), cwd: args.cwd.clone() }, Around::default()));
+    }
+    let Some(file) = &args.action else { bail!("give --shell COMMAND or --action FILE") };
+    let (name, mut bytes) = (file.display(), Vec::new());
+    if file.as_os_str() == "-" {
+        std::io::stdin().take(LONGEST + 1).read_to_end(&mut bytes)?;
+    } else {
+        let opened = std::fs::File::open(file).with_context(|| format!("cannot read the action in {name}"))?;
+        opened
+            .take(LONGEST + 1)
+            .read_to_end(&mut bytes)
+            .with_context(|| format!("cannot read the action in {name}"))?;
+    }
+    if bytes.len() as u64 > LONGEST {
+        bail!("the action in {name} is longer than {LONGEST} bytes");
+    }
+    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|e| {
+        anyhow!("{name} is not JSON: {e}; it should look like {{\"action\":{{\"type\":\"shell\",\"command\":\"ls\"}}}}")
+    })?;
+    let wrong = |e: serde_json::Error| anyhow!("{name}: {e}");
+    if value.get("action").is_some() {
+        let body: Body = serde_json::from_value(value).map_err(wrong)?;
+        return Ok((body.action, body.context));
+    }
+    Ok((serde_json::from_value(value).map_err(wrong)?, Around::default()))
+}
+
+/// The account that runs this program, as the root's passwd file names it.
+fn own_name(environment: &Environment) -> Result<String> {
+    let uid = rustix::process::getuid().as_raw();
+    environment.account_by_uid(uid).or_else(|| std::env::var("USER").ok().filter(|name| !name.is_empty())).with_context(
+        || format!("no account has your user id {uid} there; say for whom the agent acts with --user NAME"),
+    )
+}

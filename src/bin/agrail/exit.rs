@@ -1,0 +1,34 @@
+//! Exit codes: 0 allow, 2 deny, 3 ask, 1 failure of any kind.
+
+use agrail::verdict::Decision;
+use std::process::ExitCode;
+
+/// The code for a decision.
+pub fn decision(decision: Decision) -> ExitCode {
+    ExitCode::from(match decision {
+        Decision::Allow => 0,
+        Decision::Deny => 2,
+        Decision::Ask => 3,
+    })
+}
+
+/// Help and version are no failure; clap's own code 2 would read as deny.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(1) } else { ExitCode::SUCCESS }
+}
+
+/// Prints what went wrong, with its causes.
+pub fn failure(error: &anyhow::Error) -> ExitCode {
+    if let Some(io) = error.downcast_ref::<std::io::Error>()
+        && io.kind() == std::io::ErrorKind::BrokenPipe
+    {
+        return ExitCode::from(1);
+    }
+    anstream::eprintln!(
+        "{}agrail:{:#} {error:#}",
+        anstyle::AnsiColor::Red.on_default(),
+        anstyle::AnsiColor::Red.on_default()
+    );
+    ExitCode::from(1)
+}

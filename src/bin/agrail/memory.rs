@@ -1,0 +1,295 @@
+//! `agrail memory`: look at what was learnt, change it, and say whether verdicts were right.
+
+use crate::config::Config;
+use crate::show::plain;
+use agrail::learn::{self, Feedback, Learnt};
+use agrail::memory::{Entry, ImportAs, Memory};
+use anyhow::{Context, Result, bail};
+use comfy_table::{ContentArrangement, Table, presets};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Look at what was learnt, change it, and say whether a verdict was right.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+    /// Another database than the configured one.
+    #[arg(long, global = true, value_name = "FILE")]
+    memory: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// What happened to the memory, or to one entry; with --decisions, the verdicts.
+    Log {
+        /// An entry.
+        id: Option<String>,
+        /// Lines at most.
+        #[arg(long, default_value_t = 20)]
+        limit: usize,
+        /// List verdicts instead.
+        #[arg(long)]
+        decisions: bool,
+    },
+    /// One entry in full, or a recorded verdict.
+    Show {
+        /// Id of an entry or a verdict.
+        id: String,
+    },
+    /// Entries in which all of these words occur.
+    Search {
+        /// Words.
+        words: Vec<String>,
+    },
+    /// What differs between two versions of an entry.
+    Diff {
+        /// The entry.
+        id: String,
+        /// Earlier version.
+        from: u64,
+        /// Later version.
+        to: u64,
+    },
+    /// Make an earlier version of an entry the current one.
+    Rollback {
+        /// The entry.
+        id: String,
+        /// Version to go back to.
+        version: u64,
+    },
+    /// Take an entry out; lessons cannot bring it back.
+    Quarantine {
+        /// The entry.
+        id: String,
+    },
+    /// Put in the checklists that ship with the engine, or those of TOML files. Running it again changes nothing.
+    Seed {
+        /// Seed files.
+        files: Vec<PathBuf>,
+    },
+    /// Write every entry as JSON lines.
+    Export {
+        /// Where to; standard output if not given.
+        file: Option<PathBuf>,
+    },
+    /// Read entries that were exported. They wait as proposed unless --active is given.
+    Import {
+        /// Where from.
+        file: PathBuf,
+        /// They take part at once.
+        #[arg(long)]
+        active: bool,
+    },
+    /// How much is in the memory.
+    Stats,
+    /// Say what you think of a verdict: approve, reject, false-positive or incident.
+    ///
+    /// approve: exactly this action passes where policy only asks (--uses times, for --days). Needs a terminal.
+    /// reject: ask about these targets from now on. incident: deny. false-positive: speaks against what was learnt.
+    /// No feedback overrides a policy that denies.
+    Feedback {
+        /// Id of the verdict.
+        verdict: String,
+        /// What you say.
+        #[arg(value_parser = ["approve", "reject", "false-positive", "incident"])]
+        says: String,
+        /// Uses of an approval.
+        #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        uses: u32,
+        /// Days that an approval holds.
+        #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=365))]
+        days: u32,
+        /// Content of the approval token file, where there is no terminal.
+        #[arg(long)]
+        token: Option<String>,
+    },
+}
+
+/// Runs the subcommand.
+pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
+    let memory = match &args.memory {
+        Some(path) => Memory::open_as_is(path)?,
+        None => config.open_memory()?,
+    };
+    let who = std::env::var("USER").unwrap_or_else(|_| "operator".to_owned());
+    match args.command {
+        Command::Log { limit, decisions: true, .. } => decisions(&memory, limit, args.json)?,
+        Command::Log { id, limit, .. } => log(&memory, id.as_deref(), limit, args.json)?,
+        Command::Show { id } => show(&memory, &id)?,
+        Command::Search { words } => list(&memory.search(&words.join(" "), 100)?, args.json)?,
+        Command::Diff { id, from, to } => json(&memory.diff(&id, from, to)?)?,
+        Command::Rollback { id, version } => changed(&memory.rollback(&id, version, &who)?),
+        Command::Quarantine { id } => changed(&memory.quarantine(&id, &who)?),
+        Command::Seed { files } => seed(&memory, &files)?,
+        Command::Export { file } => export(&memory, file)?,
+        Command::Import { file, active } => {
+            let from = File::open(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            let how = if active { ImportAs::Active } else { ImportAs::Proposed };
+            json(&memory.import(BufReader::new(from), how, &who)?)?;
+        }
+        Command::Stats => json(&memory.stats()?)?,
+        Command::Feedback { verdict, says, uses, days, token } => {
+            let feedback = match says.as_str() {
+                "approve" => {
+                    may_approve(config, token.as_deref())?;
+                    Feedback::Approve { uses, days }
+                }
+                "reject" => Feedback::Reject,
+                "incident" => Feedback::Incident,
+                _ => Feedback::FalsePositive,
+            };
+            match learn::feedback::learn(&memory, &verdict, feedback, &who)? {
+                Learnt::Entry(entry) => changed(&entry),
+                Learnt::PolicyDecided(by) => {
+                    println!(
+                        "nothing was learnt: {by} decided, and memory does not override it; see 'agrail policy explain {by}'"
+                    );
+                }
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An agent must not approve itself: a terminal, or a secret that it does not have.
+fn may_approve(config: &Config, token: Option<&str>) -> Result<()> {
+    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        return Ok(());
+    }
+    let Some(file) = &config.memory.approval_token_file else {
+        bail!("approving needs a terminal; for use without one set memory.approval_token_file and give --token");
+    };
+    let secret = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let secret = secret.trim();
+    if secret.len() < 16 {
+        bail!("the secret in {} is shorter than 16 characters; make one with 'openssl rand -hex 16'", file.display());
+    }
+    if token.map(str::trim) != Some(secret) {
+        bail!("--token is not the secret in memory.approval_token_file");
+    }
+    Ok(())
+}
+
+fn json(value: &impl serde::Serialize) -> Result<()> {
+    println!("{}", serde_json::to_string_pretty(value)?);
+    Ok(())
+}
+
+fn changed(entry: &Entry) {
+    println!("{} version {} is {}: {}", entry.id, entry.version, entry.status.as_str(), plain(&entry.key.natural));
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(header);
+    table
+}
+
+fn log(memory: &Memory, id: Option<&str>, limit: usize, as_json: bool) -> Result<()> {
+    let events = memory.log(id, limit)?;
+    if as_json {
+        return json(&events);
+    }
+    let mut rows = table(&["seq", "who", "what", "entry", "version"]);
+    for event in &events {
+        let version = event.version.map(|v| v.to_string()).unwrap_or_default();
+        rows.add_row([
+            event.seq.to_string(),
+            plain(&event.who),
+            plain(&event.what),
+            event.entry.clone().unwrap_or_default(),
+            version,
+        ]);
+    }
+    println!("{rows}");
+    Ok(())
+}
+
+fn decisions(memory: &Memory, limit: usize, as_json: bool) -> Result<()> {
+    let records = memory.decisions(limit)?;
+    if as_json {
+        return json(&records);
+    }
+    let mut rows = table(&["verdict", "decision", "action", "reason"]);
+    for record in &records {
+        let value: serde_json::Value = serde_json::from_str(&record.record).unwrap_or_default();
+        let text = |pointer: &str| {
+            value.pointer(pointer).map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).unwrap_or_default()
+        };
+        let action = ["/action/command", "/action/source", "/action"]
+            .iter()
+            .map(|p| text(p))
+            .find(|t| !t.is_empty())
+            .unwrap_or_default();
+        let action: String = plain(&action).chars().take(60).collect();
+        rows.add_row([record.id.clone(), record.decision.clone(), action, plain(&text("/verdict/reason"))]);
+    }
+    println!("{rows}");
+    println!("say what you think of one: agrail memory feedback VERDICT approve|reject|false-positive|incident");
+    Ok(())
+}
+
+fn show(memory: &Memory, id: &str) -> Result<()> {
+    match memory.show(id) {
+        Ok(entry) => json(&entry),
+        Err(missing) => match memory.decision(id) {
+            Ok(record) => {
+                let value: serde_json::Value = serde_json::from_str(&record.record)?;
+                json(&value)
+            }
+            Err(_) => Err(missing.into()),
+        },
+    }
+}
+
+fn list(entries: &[Entry], as_json: bool) -> Result<()> {
+    if as_json {
+        return json(&entries);
+    }
+    let mut rows = table(&["entry", "version", "status", "kind of action", "checks"]);
+    for entry in entries {
+        let checks: Vec<&str> = entry.checks.iter().map(|c| c.name.as_str()).collect();
+        rows.add_row([
+            entry.id.clone(),
+            entry.version.to_string(),
+            entry.status.as_str().to_owned(),
+            plain(&entry.key.natural),
+            plain(&checks.join(", ")),
+        ]);
+    }
+    println!("{rows}");
+    Ok(())
+}
+
+fn seed(memory: &Memory, files: &[PathBuf]) -> Result<()> {
+    if files.is_empty() {
+        return json(&memory.seed_shipped()?);
+    }
+    for file in files {
+        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        json(&memory.seed(&file.display().to_string(), &text)?)?;
+    }
+    Ok(())
+}
+
+fn export(memory: &Memory, file: Option<PathBuf>) -> Result<()> {
+    match file {
+        Some(file) => {
+            let mut out =
+                BufWriter::new(File::create(&file).with_context(|| format!("cannot write {}", file.display()))?);
+            memory.export(&mut out)?;
+            out.flush()?;
+        }
+        None => {
+            memory.export(&mut std::io::stdout().lock())?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! Verdicts for people. Colours only where the terminal wants them.
+
+use agrail::check::{Finding, Outcome};
+use agrail::verdict::{Decision, Verdict};
+use anstyle::{AnsiColor, Style};
+use std::io::{Result, Write};
+
+const DIM: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
+
+/// The colour of a decision.
+pub fn colour(decision: Decision) -> Style {
+    let colour = match decision {
+        Decision::Allow => AnsiColor::Green,
+        Decision::Ask => AnsiColor::Yellow,
+        Decision::Deny => AnsiColor::Red,
+    };
+    colour.on_default().bold()
+}
+
+/// Text that an agent chose must not move the cursor or change colours.
+pub fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Prints a verdict.
+pub fn verdict(verdict: &Verdict, explain: bool) -> Result<()> {
+    let mut out = anstream::stdout().lock();
+    let style = colour(verdict.decision);
+    let word = verdict.decision.to_string().to_uppercase();
+    writeln!(out, "{style}{word}{style:#}  {}", plain(&verdict.reason))?;
+    if let Some(advice) = &verdict.advice {
+        writeln!(out, "      instead: {}", plain(advice))?;
+    }
+    if let Some(whom) = verdict.ask_of {
+        let who = if whom == "person" {
+            "a person has to answer"
+        } else {
+            "a person may approve it (agrail memory feedback)"
+        };
+        writeln!(out, "      {who}")?;
+    }
+    if explain {
+        writeln!(out, "\n{BOLD}how it was found{BOLD:#}")?;
+        for (number, step) in verdict.trace.iter().enumerate() {
+            writeln!(out, "{:4}. {}", number + 1, plain(step))?;
+        }
+    } else {
+        list_effects(&mut out, verdict)?;
+        list_checks(&mut out, verdict)?;
+    }
+    match &verdict.memory {
+        Some(memory) => {
+            writeln!(
+                out,
+                "\nmemory: entry {} version {}, similarity {:.2}",
+                memory.entry, memory.version, memory.similarity
+            )?;
+        }
+        None if verdict.digest.memory.is_empty() => {}
+        None => writeln!(out, "\nmemory: nothing was recalled")?,
+    }
+    let time = f64::from(u32::try_from(verdict.cost.wall_us).unwrap_or(u32::MAX)) / 1000.0;
+    writeln!(out, "{DIM}{time:.2} ms, verdict {}, mode {}{DIM:#}", verdict.id, verdict.mode)
+}
+
+fn list_effects(out: &mut impl Write, verdict: &Verdict) -> Result<()> {
+    writeln!(out, "\n{BOLD}effects{BOLD:#}")?;
+    if verdict.effects.is_empty() {
+        writeln!(out, "  none")?;
+    }
+    for effect in verdict.effects.iter().take(20) {
+        writeln!(out, "  {:9} {}", effect.verb, plain(&effect.target))?;
+    }
+    if verdict.effects.len() > 20 {
+        writeln!(out, "  … and {} more", verdict.effects.len() - 20)?;
+    }
+    Ok(())
+}
+
+fn list_checks(out: &mut impl Write, verdict: &Verdict) -> Result<()> {
+    let mut shown: Vec<(&Finding, usize)> = Vec::new();
+    for finding in &verdict.findings {
+        match shown
+            .iter_mut()
+            .find(|(f, _)| f.by == finding.by && f.outcome == finding.outcome && f.reason == finding.reason)
+        {
+            Some((_, count)) => *count += 1,
+            None => shown.push((finding, 1)),
+        }
+    }
+    shown.sort_by_key(|(f, _)| match f.outcome {
+        Outcome::Violation => 0,
+        Outcome::Unknown => 1,
+        Outcome::Discarded => 2,
+        Outcome::Pass => 3,
+    });
+    writeln!(out, "\n{BOLD}checks{BOLD:#}")?;
+    for (finding, count) in shown.iter().take(20) {
+        let (mark, style) = match finding.outcome {
+            Outcome::Pass => ("pass", AnsiColor::Green.on_default()),
+            Outcome::Violation if finding.asks => ("asks", AnsiColor::Yellow.on_default()),
+            Outcome::Violation => ("fail", AnsiColor::Red.on_default()),
+            Outcome::Unknown => ("????", AnsiColor::Yellow.on_default()),
+            Outcome::Discarded => ("void", DIM),
+        };
+        let times = if *count > 1 { format!(" ({count} effects)") } else { String::new() };
+        writeln!(out, "  {style}{mark}{style:#}  {}: {}{times}", finding.check.category, finding.check.name)?;
+        writeln!(out, "        {DIM}{}{DIM:#} {}", finding.by, plain(&finding.reason))?;
+        for evidence in finding.evidence.iter().take(3) {
+            writeln!(out, "        {DIM}{}: {}{DIM:#}", plain(&evidence.about), plain(&evidence.says))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! From an action to its effects: picks the reader for the action's kind.
+
+use super::shell::{self, Reading, Surroundings};
+use super::{Cause, Effect, Target, Verb};
+use crate::action::Action;
+
+/// For whom an action is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Who<'a> {
+    /// Account name.
+    pub name: &'a str,
+    /// Home folder, absolute.
+    pub home: &'a str,
+}
+
+/// The effects of an action. What has no reader is unknown.
+#[must_use]
+pub fn read(action: &Action, who: Who<'_>, around: &dyn Surroundings) -> Reading {
+    match action {
+        Action::Shell { command, cwd } => {
+            let cwd = cwd.as_ref().map_or(who.home.into(), |c| c.to_string_lossy());
+            if !cwd.starts_with('/') {
+                return unknown(Cause::Arguments, "the working directory is not absolute", action.kind());
+            }
+            shell::read(command, who.name, who.home, &cwd, around)
+        }
+        Action::Code { language, source } => match language.to_ascii_lowercase().as_str() {
+            language @ ("bash" | "sh" | "shell" | "python" | "python3" | "py") => {
+                let language = if language.starts_with("py") { "python" } else { "bash" };
+                shell::read_source(language, source, who.name, who.home, who.home, around)
+            }
+            _ => unknown(Cause::Language, &format!("{language} source"), action.kind()),
+        },
+        Action::Message { .. } => {
+            let effect = Effect::new(Verb::Answer, Target::Named("user", "user".to_owned()), action.kind());
+            Reading { effects: vec![effect], ..Reading::default() }
+        }
+        Action::Sql { .. } => unknown(Cause::Language, "a database statement", action.kind()),
+        Action::Browse { .. } => unknown(Cause::Language, "a step on a web page", action.kind()),
+        Action::ToolCall { tool, .. } => unknown(Cause::Language, &format!("a call of the tool {tool}"), action.kind()),
+        Action::Fetch { .. } => unknown(Cause::Language, "a fetch", action.kind()),
+    }
+}
+
+fn unknown(cause: Cause, what: &str, program: &str) -> Reading {
+    Reading { effects: vec![Effect::unknown(cause, what, program)], ..Reading::default() }
+}
+
+impl Reading {
+    /// Adds what another reading of the same action found.
+    pub fn join(&mut self, other: Self) {
+        for effect in other.effects {
+            if !self.effects.contains(&effect) {
+                self.effects.push(effect);
+            }
+        }
+        self.steps.extend(other.steps.into_iter().map(|step| format!("canonical: {step}")));
+        self.scripts.extend(other.scripts);
+    }
+}

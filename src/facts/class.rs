@@ -1,0 +1,294 @@
+//! Classes of paths, from their text alone: they hold for paths that do not exist as well.
+
+use super::Account;
+
+/// What a path is to the machine and to the account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// In the account's own home.
+    OwnHome,
+    /// In someone else's home.
+    OtherHome,
+    /// In the superuser's home.
+    SuperuserHome,
+    /// A folder of programs.
+    SystemBinary,
+    /// Libraries and data of programs.
+    SystemLibrary,
+    /// The boot loader and kernel images.
+    Boot,
+    /// /proc and /sys.
+    Kernel,
+    /// `/` and the folders in it that hold others.
+    Root,
+    /// /etc
+    SystemConfig,
+    /// /var and /run.
+    SystemData,
+    /// Passwords, keys, tokens.
+    Credential,
+    /// What runs by itself later: start-up files, timers, hooks.
+    Persistence,
+    /// Folders that everyone writes to.
+    Shared,
+    /// Logs and histories.
+    Log,
+    /// Disks and other devices.
+    Device,
+    /// /dev/null and its like.
+    Harmless,
+    /// None of these.
+    Ordinary,
+}
+
+impl Class {
+    /// Stable name, as policies use it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::OwnHome => "own-home",
+            Self::OtherHome => "other-home",
+            Self::SuperuserHome => "superuser-home",
+            Self::SystemBinary => "system-binary",
+            Self::SystemLibrary => "system-library",
+            Self::Boot => "boot",
+            Self::Kernel => "kernel",
+            Self::Root => "root",
+            Self::SystemConfig => "system-config",
+            Self::SystemData => "system-data",
+            Self::Credential => "credential",
+            Self::Persistence => "persistence",
+            Self::Shared => "shared",
+            Self::Log => "log",
+            Self::Device => "device",
+            Self::Harmless => "harmless",
+            Self::Ordinary => "ordinary",
+        }
+    }
+
+    /// Order of protection: where a path and what it resolves to differ, the heavier class holds.
+    #[must_use]
+    pub fn weight(self) -> u8 {
+        match self {
+            Self::Harmless => 0,
+            Self::Ordinary => 1,
+            Self::OwnHome => 2,
+            Self::Shared => 3,
+            Self::SystemData => 4,
+            Self::OtherHome => 5,
+            Self::SuperuserHome => 6,
+            Self::SystemConfig => 7,
+            Self::Log => 8,
+            Self::SystemLibrary => 9,
+            Self::SystemBinary => 10,
+            Self::Kernel => 11,
+            Self::Boot => 12,
+            Self::Device => 13,
+            Self::Persistence => 14,
+            Self::Credential => 15,
+            Self::Root => 16,
+        }
+    }
+}
+
+const HARMLESS: &[&str] =
+    &["null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty", "ptmx", "fd", "pts"];
+const SECRET_ETC: &[&str] = &["shadow", "gshadow", "sudoers", "sudoers.d", "krb5.keytab", "pam.d"];
+const PERSISTENT_ETC: &[&str] = &[
+    "anacrontab",
+    "init.d",
+    "rc.local",
+    "systemd",
+    "profile",
+    "profile.d",
+    "bash.bashrc",
+    "bashrc",
+    "environment",
+    "ld.so.preload",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "inittab",
+    "update-motd.d",
+    "modules-load.d",
+    "zsh",
+    "csh.cshrc",
+    "init",
+    "incron.d",
+];
+const STARTUP: &[&str] = &[
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".kshrc",
+    ".xinitrc",
+    ".xprofile",
+    ".xsession",
+    ".xsessionrc",
+    ".pam_environment",
+    ".forward",
+];
+const SECRET_HOME: &[&str] = &[
+    ".gnupg",
+    ".aws/credentials",
+    ".netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".docker/config.json",
+    ".kube/config",
+    ".config/gcloud",
+    ".azure",
+    ".npmrc",
+    ".pypirc",
+    ".vault-token",
+    ".config/gh/hosts.yml",
+    ".password-store",
+    ".local/share/keyrings",
+    ".smbcredentials",
+    ".config/rclone/rclone.conf",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".terraform.d/credentials.tfrc.json",
+    ".config/hub",
+    ".s3cfg",
+    ".boto",
+    "Library/Keychains",
+];
+const BROWSER: &[&str] = &["logins.json", "key4.db", "key3.db", "cookies.sqlite", "Login Data", "Cookies"];
+
+/// The class of an absolute, tidy path, and whether it is a well-known folder itself.
+pub(super) fn classify(path: &str, who: &Account, homes: &[(String, String)]) -> (Class, bool) {
+    let path = path
+        .strip_prefix("/private")
+        .filter(|p| p.starts_with("/etc") || p.starts_with("/var") || p.starts_with("/tmp"))
+        .unwrap_or(path);
+    let parts: Vec<&str> = path.split('/').filter(|p| !p.is_empty()).collect();
+    if parts.is_empty() {
+        return (Class::Root, true);
+    }
+    if let Some(hook) = parts.windows(3).find(|w| matches!(w, [".git", "hooks", _])) {
+        return (Class::Persistence, hook.is_empty());
+    }
+    if let Some(found) = home(path, &parts, who, homes) {
+        return found;
+    }
+    let alone = parts.len() == 1;
+    match parts.as_slice() {
+        ["dev", "shm"] => (Class::Shared, true),
+        ["dev", "shm", ..] => (Class::Shared, false),
+        ["dev", name, ..] if HARMLESS.contains(name) => (Class::Harmless, false),
+        ["dev", "tcp" | "udp", ..] => (Class::Harmless, false),
+        ["dev", ..] => (Class::Device, alone),
+        ["proc", "kcore" | "kmem", ..] | ["proc", _, "mem" | "environ", ..] => (Class::Credential, false),
+        ["proc" | "sys", ..] => (Class::Kernel, alone),
+        ["boot" | "efi", ..] => (Class::Boot, alone),
+        [image] if image.starts_with("vmlinuz") || image.starts_with("initrd") => (Class::Boot, false),
+        ["tmp"] | ["var", "tmp"] => (Class::Shared, true),
+        ["tmp", ..] | ["var", "tmp", ..] => (Class::Shared, false),
+        ["etc", rest @ ..] => (etc(rest), rest.is_empty()),
+        ["bin" | "sbin"] | ["usr", "bin" | "sbin" | "libexec"] | ["usr", "local", "bin" | "sbin"] => {
+            (Class::SystemBinary, true)
+        }
+        ["bin" | "sbin", ..] | ["usr", "bin" | "sbin" | "libexec", ..] | ["usr", "local", "bin" | "sbin", ..] => {
+            (Class::SystemBinary, false)
+        }
+        ["lib" | "usr", .., "systemd", "system" | "user", _] | ["lib", "systemd", ..] => (Class::Persistence, false),
+        [library, ..] if matches!(*library, "lib" | "lib32" | "lib64" | "libx32" | "usr" | "System") => {
+            (Class::SystemLibrary, alone)
+        }
+        ["Library", "LaunchDaemons" | "LaunchAgents", ..] => (Class::Persistence, false),
+        ["Library", ..] => (Class::SystemLibrary, alone),
+        ["var", "spool", "cron" | "at", ..] => (Class::Persistence, false),
+        ["var", "log"] => (Class::Log, true),
+        ["var", "log", ..] | ["var" | "run", "utmp", ..] | ["var", "run", "utmp"] => (Class::Log, false),
+        ["home" | "var" | "mnt" | "media" | "opt" | "srv" | "run" | "Users" | "Volumes" | "Applications"] => {
+            (Class::Root, false)
+        }
+        ["var" | "run", ..] => (Class::SystemData, parts.len() == 2),
+        _ if key_file(&parts) => (Class::Credential, false),
+        _ => (Class::Ordinary, false),
+    }
+}
+
+fn etc(rest: &[&str]) -> Class {
+    match rest {
+        [name, ..] if SECRET_ETC.contains(&name.trim_end_matches('-')) => Class::Credential,
+        ["security", "opasswd", ..] | ["ssl", "private", ..] => Class::Credential,
+        ["ssh", key] if key.starts_with("ssh_host_") && !key.ends_with(".pub") => Class::Credential,
+        [name, ..]
+            if PERSISTENT_ETC.contains(name)
+                || name.starts_with("cron")
+                || (name.starts_with("rc") && name.ends_with(".d")) =>
+        {
+            Class::Persistence
+        }
+        ["xdg", "autostart", ..] | ["udev", "rules.d", ..] | ["apt", "apt.conf.d", ..] => Class::Persistence,
+        _ => Class::SystemConfig,
+    }
+}
+
+/// A path in somebody's home.
+fn home(path: &str, parts: &[&str], who: &Account, homes: &[(String, String)]) -> Option<(Class, bool)> {
+    let below = |home: &str| -> Option<String> {
+        let rest = path.strip_prefix(home.trim_end_matches('/'))?;
+        (home.len() > 1 && (rest.is_empty() || rest.starts_with('/'))).then(|| rest.trim_start_matches('/').to_owned())
+    };
+    let (class, rest) = if let Some(rest) = below(&who.home).filter(|_| who.home != "/") {
+        (Class::OwnHome, rest)
+    } else if parts.first() == Some(&"root") {
+        (Class::SuperuserHome, parts.get(1..).unwrap_or_default().join("/"))
+    } else if let Some(rest) = homes.iter().filter(|(name, _)| *name != who.name).find_map(|(_, home)| below(home)) {
+        (Class::OtherHome, rest)
+    } else if parts.len() > 1 && matches!(parts.first(), Some(&("home" | "Users"))) && parts.get(1) != Some(&"Shared") {
+        (Class::OtherHome, parts.get(2..).unwrap_or_default().join("/"))
+    } else {
+        return None;
+    };
+    Some((within_home(&rest).unwrap_or(class), rest.is_empty()))
+}
+
+fn within_home(rest: &str) -> Option<Class> {
+    let parts: Vec<&str> = rest.split('/').filter(|p| !p.is_empty()).collect();
+    let starts = |known: &&&str| rest == **known || rest.strip_prefix(**known).is_some_and(|r| r.starts_with('/'));
+    let last = parts.last().copied().unwrap_or_default();
+    match parts.as_slice() {
+        [".ssh", "authorized_keys" | "authorized_keys2" | "config" | "rc" | "environment"] => Some(Class::Persistence),
+        [".ssh", "known_hosts" | "known_hosts.old"] => None,
+        [".ssh", name, ..] if !name.ends_with(".pub") => Some(Class::Credential),
+        [name] if STARTUP.contains(name) => Some(Class::Persistence),
+        [name] if name.ends_with("_history") && name.starts_with('.') => Some(Class::Log),
+        [".config", "systemd" | "autostart", ..]
+        | [".config", "fish", "config.fish"]
+        | [".config", "fish", "conf.d", ..] => Some(Class::Persistence),
+        ["Library", "LaunchAgents", ..] | [".local", "share", "systemd", ..] => Some(Class::Persistence),
+        _ if SECRET_HOME.iter().any(|k| starts(&k)) => Some(Class::Credential),
+        [".mozilla" | ".config" | ".thunderbird" | "Library", .., _] if BROWSER.contains(&last) => {
+            Some(Class::Credential)
+        }
+        _ if key_file(&parts) => Some(Class::Credential),
+        _ => None,
+    }
+}
+
+/// A private key in a folder of keys, or a password database.
+fn key_file(parts: &[&str]) -> bool {
+    let Some((last, folders)) = parts.split_last() else { return false };
+    let key = last.ends_with(".pem")
+        || last.ends_with(".key")
+        || last.starts_with("id_rsa")
+        || last.starts_with("id_ed25519")
+        || last.starts_with("id_ecdsa");
+    let kept = folders.iter().any(|f| matches!(*f, ".ssh" | "ssh" | "ssl" | "private" | "keys"));
+    last.ends_with(".kdbx") || (key && kept && !last.ends_with(".pub"))
+}

@@ -1,0 +1,326 @@
+//! Effects with their facts: what the policies are asked.
+//!
+//! 1. Each effect becomes a [`Query`]; for a path the environment is probed once.
+//! 2. Whether the identity has *the access that the verb needs* is worked out here, so that a policy can
+//!    simply say `resource.access == "no"`.
+//! 3. A path that is not constant is judged by the constant folder before the first pattern. What does
+//!    not even begin with a constant is `anywhere`.
+//! 4. What cannot be learnt stays `unknown`; no fact is invented.
+
+use super::{Account, Class, Environment, Kind, PathFacts};
+use crate::action::Context;
+use crate::effect::{Effect, HOLE, Target, Verb};
+use crate::policy::query::{Query, Subject, Tri};
+use sha2::{Digest, Sha256};
+
+/// All that the policies are asked about one action.
+#[derive(Debug, Clone, Default)]
+pub struct Gathered {
+    /// Who the agent acts for.
+    pub subject: Subject,
+    /// One per effect, in their order, without repetition.
+    pub queries: Vec<Query>,
+    /// SHA-256 of the above, hexadecimal.
+    pub digest: String,
+}
+
+/// Probes the environment for the target of each effect.
+#[must_use]
+pub fn gather(effects: &[Effect], context: &Context, account: &Account) -> Gathered {
+    let mut subject = Subject {
+        name: account.name.clone(),
+        known: account.known,
+        superuser: account.superuser,
+        groups: account.groups.iter().map(|(_, name)| name.clone()).collect(),
+        roles: context.identity.roles.clone(),
+        ..Subject::default()
+    };
+    for (key, value) in &context.identity.attributes {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        subject.attributes.insert(key.clone(), text);
+    }
+    let view = View { environment: context.environment.as_ref(), account, rename: says_rename(&context.request) };
+    let mut queries: Vec<Query> = Vec::with_capacity(effects.len());
+    for effect in effects {
+        let mut query = view.query(effect);
+        query.requested = !context.request.trim().is_empty();
+        if !queries.contains(&query) {
+            queries.push(query);
+        }
+    }
+    if queries.iter().any(holds_secrets) {
+        queries.iter_mut().for_each(|q| q.secrets = true);
+    }
+    let mut hash = Sha256::new();
+    hash.update(serde_json::to_vec(&subject).unwrap_or_default());
+    hash.update(serde_json::to_vec(&queries).unwrap_or_default());
+    let digest = crate::hex(&hash.finalize());
+    Gathered { subject, queries, digest }
+}
+
+/// It reads credentials, or a whole home or settings folder, which holds some.
+fn holds_secrets(query: &Query) -> bool {
+    let reads = matches!(query.verb, Verb::Read | Verb::Encrypt | Verb::Dump);
+    let whole = query.itself || query.below;
+    reads
+        && (query.class == Class::Credential.as_str()
+            || (query.recursive
+                && whole
+                && [Class::OwnHome, Class::OtherHome, Class::SuperuserHome, Class::SystemConfig, Class::Root]
+                    .iter()
+                    .any(|c| c.as_str() == query.class)))
+}
+
+/// The request asks for another name, not for another place.
+fn says_rename(request: &str) -> bool {
+    let words = || request.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+    words().any(|w| matches!(w.as_str(), "rename" | "renamed" | "renames" | "renaming"))
+}
+
+struct View<'a> {
+    environment: Option<&'a Environment>,
+    account: &'a Account,
+    rename: bool,
+}
+
+impl View<'_> {
+    fn query(&self, effect: &Effect) -> Query {
+        let mut query = Query::new(effect.verb, effect.target.kind(), effect.target.name());
+        query.operation.clone_from(&effect.operation);
+        query.program.clone_from(&effect.program);
+        query.detail.clone_from(&effect.detail);
+        query.recursive = effect.recursive;
+        query.keep = effect.keep;
+        query.privileged = effect.privileged;
+        query.root = effect.privileged || self.account.superuser;
+        query.network = effect.detail == "network";
+        query.widens = effect.verb == Verb::Chmod && widens(&effect.detail);
+        query.foreign = effect.verb == Verb::Chown && self.foreign(&effect.detail);
+        match &effect.target {
+            Target::Path(path) => self.path(effect, path, &mut query),
+            Target::Named("pid", name) => self.pid(name, &mut query),
+            Target::Named("process", name) => self.process(name, &mut query),
+            Target::Named("user", name) => {
+                query.mine = *name == self.account.name;
+                if let Some(environment) = self.environment {
+                    query.exists = Tri::from(Some(environment.account(name).known));
+                }
+            }
+            Target::Named(..) => {}
+        }
+        query
+    }
+
+    fn path(&self, effect: &Effect, path: &str, query: &mut Query) {
+        let constant = constant_folder(path);
+        if constant.is_none() && (path.starts_with(HOLE) || !path.starts_with('/')) {
+            query.anywhere = true;
+            "unknown".clone_into(&mut query.class);
+            return;
+        }
+        let looked_at = constant.unwrap_or(path);
+        let facts = self.environment.map(|e| e.path(looked_at, self.account));
+        let facts = facts.unwrap_or_else(|| super::unseen(looked_at, self.account));
+        query.below = constant.is_some();
+        query.class = if query.below {
+            super::class_below(self.environment, looked_at, &facts.resolved, self.account)
+        } else {
+            facts.class
+        }
+        .as_str()
+        .to_owned();
+        query.itself = facts.itself && !query.below;
+        query.exists = Tri::from(facts.exists);
+        query.parent = Tri::from(facts.parent);
+        query.mine = facts.mine || (facts.exists != Some(true) && is_below(looked_at, &self.account.home));
+        query.owner.clone_from(&facts.owner_name);
+        query.target_type = if query.below { String::new() } else { facts.kind.map_or("", kind_word).to_owned() };
+        let access = if query.below { below_access(effect.verb, &facts) } else { access(effect, &facts) };
+        query.access = match effect.verb {
+            Verb::Chmod | Verb::Chown if facts.exists == Some(true) => {
+                Tri::from(Some(query.root || (facts.mine && !query.foreign)))
+            }
+            _ if query.root && facts.parent != Some(false) => Tri::Yes,
+            _ => Tri::from(access),
+        };
+        if effect.verb == Verb::Overwrite && facts.kind == Some(Kind::Directory) && !query.below {
+            query.into = true;
+            query.rename = self.rename;
+            query.clash = self.clash(effect, looked_at);
+        } else {
+            query.rename = self.rename && effect.verb == Verb::Overwrite;
+        }
+    }
+
+    /// Does the folder already have something of a name that would come into it?
+    fn clash(&self, effect: &Effect, folder: &str) -> Tri {
+        let Some(environment) = self.environment else { return Tri::Unknown };
+        let mut found = if effect.incoming.is_empty() { Tri::Unknown } else { Tri::No };
+        for name in effect.incoming.iter().take(64) {
+            if name.is_empty() || constant_folder(&format!("/{name}")).is_some() {
+                found = if found == Tri::Yes { found } else { Tri::Unknown };
+                continue;
+            }
+            let inner = environment.path(&format!("{}/{name}", folder.trim_end_matches('/')), self.account);
+            // a folder that comes into one of the same name is merged or refused, a file is replaced
+            if inner.exists == Some(true) {
+                found = Tri::Yes;
+            }
+        }
+        found
+    }
+
+    fn pid(&self, name: &str, query: &mut Query) {
+        if name.starts_with('%') || name == "0" {
+            query.mine = true;
+            return;
+        }
+        let Ok(number) = name.parse::<i64>() else {
+            query.anywhere = true;
+            return;
+        };
+        if number == -1 || number.unsigned_abs() == 1 {
+            query.system = true;
+            return;
+        }
+        let pid = u32::try_from(number.unsigned_abs()).unwrap_or(u32::MAX);
+        if let Some(environment) = self.environment {
+            let process = environment.process(pid, self.account);
+            query.exists = Tri::from(process.exists);
+            query.mine = process.mine;
+            query.system = process.system;
+        }
+    }
+
+    fn process(&self, name: &str, query: &mut Query) {
+        query.anywhere = name.contains(HOLE);
+        if let Some(environment) = self.environment.filter(|_| !query.anywhere) {
+            let found = environment.processes_named(name, self.account);
+            query.exists = Tri::from(Some(!found.is_empty()));
+            query.mine = !found.is_empty() && found.iter().all(|p| p.mine && !p.system);
+            query.system = found.iter().any(|p| p.system);
+        }
+    }
+
+    /// The new owner, or the owner part of `owner:group`, is someone else.
+    fn foreign(&self, detail: &str) -> bool {
+        let owner = detail.split([':', ' ']).next().unwrap_or_default();
+        let own_id = self.account.uid.map(|id| id.to_string());
+        !owner.is_empty() && owner != self.account.name && Some(owner) != own_id.as_deref()
+    }
+}
+
+/// The access that a verb needs on something that is named exactly.
+fn access(effect: &Effect, facts: &PathFacts) -> Option<bool> {
+    let folder = facts.kind == Some(Kind::Directory);
+    let absent = facts.exists == Some(false);
+    match effect.verb {
+        Verb::List if !folder => facts.exists.and(Some(true)),
+        Verb::Read | Verb::List => facts.readable,
+        Verb::Execute => facts.executable,
+        Verb::Create if !absent => Some(true),
+        Verb::Write | Verb::Append | Verb::Create | Verb::Overwrite | Verb::Link if absent => facts.creatable,
+        Verb::Overwrite if effect.program == "mv" && !folder => facts.removable,
+        Verb::Write | Verb::Append | Verb::Overwrite | Verb::Link | Verb::Encrypt => facts.writable,
+        Verb::Delete | Verb::Move => facts.removable,
+        _ => None,
+    }
+}
+
+/// The access that a verb needs on what is somewhere below a folder.
+fn below_access(verb: Verb, facts: &PathFacts) -> Option<bool> {
+    match verb {
+        Verb::Read | Verb::List | Verb::Execute => facts.executable,
+        Verb::Write | Verb::Append | Verb::Create | Verb::Overwrite | Verb::Link | Verb::Delete | Verb::Move => {
+            // a folder further down may be writable where this one is not
+            (facts.executable == Some(false)).then_some(false).or(facts.writable.filter(|w| *w))
+        }
+        _ => None,
+    }
+}
+
+/// The folder before the first part of an absolute path that is not constant.
+fn constant_folder(path: &str) -> Option<&str> {
+    let varies = |part: &str| part.contains([HOLE, '*', '?', '[']);
+    let mut end = 0;
+    for part in path.split('/') {
+        if varies(part) {
+            // a `..` behind it may lead anywhere
+            let rest = path.get(end..).unwrap_or_default();
+            if rest.split('/').any(|p| p == "..") {
+                return path.get(..1).filter(|p| *p == "/");
+            }
+            let folder = path.get(..end.saturating_sub(1)).unwrap_or_default();
+            return if !path.starts_with('/') || (end == 0) {
+                None
+            } else if folder.is_empty() {
+                Some("/")
+            } else {
+                Some(folder)
+            };
+        }
+        end += part.len() + 1;
+    }
+    None
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    !folder.is_empty() && path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+fn kind_word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::File => "file",
+        Kind::Directory => "directory",
+        Kind::Symlink => "symlink",
+        Kind::Fifo => "fifo",
+        Kind::Socket => "socket",
+        Kind::BlockDevice => "block-device",
+        Kind::CharacterDevice => "character-device",
+    }
+}
+
+/// The mode lets everyone write, or runs the file with its owner's or group's rights.
+fn widens(mode: &str) -> bool {
+    mode.split([',', ' ']).any(|clause| {
+        if !clause.is_empty() && clause.chars().all(|c| c.is_digit(8)) {
+            return u32::from_str_radix(clause, 8).is_ok_and(|bits| bits & 0o6002 != 0);
+        }
+        let Some(place) = clause.find(['+', '=']) else { return clause.contains(HOLE) };
+        let (who, rights) = clause.split_at(place);
+        (who.contains(['o', 'a']) && rights.contains('w')) || rights.contains('s') || rights.contains(HOLE)
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_judged_by_the_constant_folder_before_it() {
+        assert_eq!(constant_folder("/etc/*.conf"), Some("/etc"));
+        assert_eq!(constant_folder("/*"), Some("/"));
+        assert_eq!(constant_folder("/home/user/a"), None);
+        assert_eq!(constant_folder(&format!("/srv/{HOLE}/x")), Some("/srv"));
+        assert_eq!(constant_folder(&format!("/srv/a{HOLE}/x")), Some("/srv"));
+        assert_eq!(constant_folder(&format!("/srv/{HOLE}/../../etc")), Some("/"));
+        assert_eq!(constant_folder(&format!("{HOLE}/x")), None);
+    }
+
+    #[test]
+    fn modes_that_open_a_file_to_everyone_are_seen() {
+        for mode in ["777", "0666", "o+w", "a+rwx", "a=rw", "u+s", "4755", "2755", "u=rw,o+w", "1777"] {
+            assert!(widens(mode), "{mode}");
+        }
+        for mode in ["755", "644", "u+w", "+x", "a+r", "go-w", "o-w", "600", "u+rwx", ""] {
+            assert!(!widens(mode), "{mode}");
+        }
+    }
+
+    #[test]
+    fn a_request_to_rename_is_told_from_a_request_to_move() {
+        assert!(says_rename("Please rename /a to /b."));
+        assert!(!says_rename("move the prerenamed file into /b"));
+    }
+}

@@ -1,0 +1,111 @@
+//! The deterministic half of a check: canonicalise, effects, facts, screen.
+
+use super::{Settings, UnknownPrograms};
+use crate::action::{Action, Context};
+use crate::canonical::{self, canonical};
+use crate::check::{Finding, Outcome};
+use crate::effect::{self, Cause, Effect};
+use crate::facts::{self, Gathered};
+use crate::policy::Policy;
+use sha2::{Digest, Sha256};
+
+/// What an action would do, with facts, and what the policies say to it.
+#[derive(Debug, Default)]
+pub(super) struct Understood {
+    pub effects: Vec<Effect>,
+    pub gathered: Gathered,
+    pub findings: Vec<Finding>,
+    /// Paths and digests of the scripts whose content was read.
+    pub scripts: Vec<(String, String)>,
+    pub action_digest: String,
+    pub trace: Vec<String>,
+}
+
+/// Hexadecimal SHA-256 of what was asked, by whom, on whose behalf.
+pub(super) fn digest(action: &Action, context: &Context) -> String {
+    let mut hash = Sha256::new();
+    for part in [
+        serde_json::to_vec(action).unwrap_or_default(),
+        serde_json::to_vec(&context.identity).unwrap_or_default(),
+        context.request.clone().into_bytes(),
+        context.agent.clone().into_bytes(),
+    ] {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    crate::hex(&hash.finalize())
+}
+
+pub(super) fn understand(action: &Action, context: &Context, policy: &Policy, settings: &Settings) -> Understood {
+    let mut trace = Vec::new();
+    let account = facts::account(context);
+    let who = effect::Who { name: &account.name, home: &account.home };
+    let around: &dyn effect::shell::Surroundings = match &context.environment {
+        Some(environment) => environment,
+        None => &effect::shell::Nowhere,
+    };
+
+    // canonicalise: the raw form and, where it differs, the canonical form are both read
+    let text = action.text();
+    let form = canonical(&text, &canonical::Budget::default());
+    let mut reading = effect::read(action, who, around);
+    trace.push(format!("canonical form: {}", form.describe()));
+    if form.changed {
+        let other = effect::read(&action.with_text(form.text.to_string()), who, around);
+        reading.join(other);
+    }
+    if !form.hidden.is_empty() {
+        reading.effects.push(Effect::unknown(Cause::Obfuscated, &form.describe(), action.kind()));
+    }
+
+    // effects
+    trace.extend(reading.steps.iter().map(|step| format!("effects: {step}")));
+
+    // facts
+    let gathered = facts::gather(&reading.effects, context, &account);
+
+    // screen
+    let mut findings = Vec::new();
+    for query in &gathered.queries {
+        let found = policy.screen(&gathered.subject, query);
+        if settings.explain {
+            trace.push(format!(
+                "effect: {} {} [{}]",
+                query.verb,
+                query.name.replace(effect::HOLE, "…"),
+                query.facts_in_words()
+            ));
+            trace.extend(found.iter().map(|f| format!("policy: {} -> {:?}: {}", f.by, f.outcome, f.reason)));
+        }
+        findings.extend(found.into_iter().map(|f| settings.unknown_programs.apply(query, f)));
+    }
+    Understood {
+        action_digest: digest(action, context),
+        effects: reading.effects,
+        gathered,
+        findings,
+        scripts: reading.scripts,
+        trace,
+    }
+}
+
+impl UnknownPrograms {
+    /// What the operator wants for programs that are not in the table; no other unknown is touched.
+    fn apply(self, query: &crate::policy::Query, mut finding: Finding) -> Finding {
+        if query.kind != Cause::Program.as_str() || finding.outcome != Outcome::Unknown || query.privileged {
+            return finding;
+        }
+        match self {
+            Self::Ask => {}
+            Self::Allow => {
+                finding.outcome = Outcome::Pass;
+                finding.reason.push_str("; the configuration allows unknown programs");
+            }
+            Self::Deny => {
+                finding.outcome = Outcome::Violation;
+                finding.reason.push_str("; the configuration denies unknown programs");
+            }
+        }
+        finding
+    }
+}

@@ -1,0 +1,178 @@
+//! The record of decisions, and lessons from clean episodes.
+//!
+//! A thread writes; a check only waits where a thousand records wait already, within its own deadline.
+
+use super::{embedded_text, signature, triggers};
+use crate::action::{Action, Context};
+use crate::check::{Authority, Outcome};
+use crate::embed::Embedder;
+use crate::guard::Learning;
+use crate::memory::{self, Change, DecisionRecord, Lesson, Memory};
+use crate::reason::{Case, rules};
+use crate::verdict::{Basis, Decision, Verdict};
+use serde_json::json;
+use std::sync::{Arc, Mutex, PoisonError, mpsc as std_mpsc};
+use tokio::sync::mpsc;
+
+/// Records that may wait.
+const WAITING: usize = 1024;
+
+/// One finished check.
+#[derive(Debug)]
+pub struct Episode {
+    record: DecisionRecord,
+    lesson: Option<Lesson>,
+}
+
+enum Order {
+    Keep(Box<Episode>),
+    Settle(std_mpsc::Sender<Result<(), String>>),
+}
+
+/// Writes episodes to a memory. Clones share the thread, which ends with the last of them.
+#[derive(Clone)]
+pub struct Journal {
+    orders: mpsc::Sender<Order>,
+    embedder: Option<Arc<dyn Embedder>>,
+    problem: Arc<Mutex<Option<String>>>,
+}
+
+impl std::fmt::Debug for Journal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Journal").field("problem", &self.problem).finish_non_exhaustive()
+    }
+}
+
+impl Episode {
+    /// What is kept of a check.
+    #[must_use]
+    pub fn new(
+        action: &Action,
+        context: &Context,
+        scripts: &[(String, String)],
+        case: &Case,
+        verdict: &Verdict,
+        learning: Learning,
+    ) -> Self {
+        let key = rules::paraphrase(&case.gathered.queries);
+        let record = json!({
+            "action": action,
+            "request": context.request,
+            "agent": context.agent,
+            "identity": context.identity,
+            "scripts": scripts,
+            "key": key,
+            "triggers": triggers(&case.gathered.queries),
+            "signature": signature(case, context),
+            "verdict": verdict,
+        });
+        let lesson = (learning == Learning::Episodes && verdict.basis != Basis::Failure)
+            .then(|| lesson(context, key, verdict))
+            .flatten();
+        let record = DecisionRecord {
+            id: verdict.id.clone(),
+            at_ms: super::now_ms(),
+            action_digest: verdict.digest.action.clone(),
+            facts_digest: verdict.digest.facts.clone(),
+            policy_digest: verdict.digest.policy.clone(),
+            memory_version: 0,
+            decision: verdict.decision.to_string(),
+            record: record.to_string(),
+        };
+        Self { record, lesson }
+    }
+}
+
+/// The checks that this kind of action did not pass belong on its checklist. It only ever adds.
+fn lesson(context: &Context, key: memory::Key, verdict: &Verdict) -> Option<Lesson> {
+    if verdict.decision == Decision::Allow {
+        return None;
+    }
+    let mut changes: Vec<Change> = Vec::new();
+    for finding in verdict.findings.iter().filter(|f| f.outcome == Outcome::Violation) {
+        let change = Change::Add {
+            category: finding.check.category.clone(),
+            name: finding.check.name.clone(),
+            definition: finding.check.definition.clone(),
+            required: false,
+        };
+        if !changes.contains(&change) {
+            changes.push(change);
+        }
+    }
+    let policy_checks =
+        verdict.findings.iter().filter(|f| f.check.authority == Authority::Policy).map(|f| f.check.name.clone());
+    (!changes.is_empty()).then(|| Lesson {
+        entry: None,
+        key,
+        vector: None,
+        triggers: Vec::new(),
+        changes,
+        episode: memory::Episode {
+            id: verdict.id.clone(),
+            principal: context.identity.name.clone(),
+            project: Some(context.agent.clone()),
+            tainted: !context.observations.is_empty(),
+            clean: true,
+        },
+        taught_by: format!("episode:{}", verdict.id),
+        policy_checks: policy_checks.collect(),
+    })
+}
+
+impl Journal {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// If the system has no thread left.
+    pub fn start(memory: Memory, embedder: Option<Arc<dyn Embedder>>) -> std::io::Result<Self> {
+        let (orders, mut inbox) = mpsc::channel(WAITING);
+        let problem = Arc::new(Mutex::new(None));
+        let noted = Arc::clone(&problem);
+        std::thread::Builder::new().name("agrail journal".to_owned()).spawn(move || {
+            while let Some(order) = inbox.blocking_recv() {
+                match order {
+                    Order::Keep(mut episode) => {
+                        episode.record.memory_version = memory.version();
+                        let kept = memory.record_decision(&episode.record).map_err(|e| e.to_string());
+                        let learnt = match &episode.lesson {
+                            Some(lesson) => memory.learn(lesson).map(drop).map_err(|e| e.to_string()),
+                            None => Ok(()),
+                        };
+                        if let Err(why) = kept.and(learnt) {
+                            noted.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+                        }
+                    }
+                    Order::Settle(reply) => {
+                        let found = noted.lock().unwrap_or_else(PoisonError::into_inner).take();
+                        let _ = reply.send(found.map_or(Ok(()), Err));
+                    }
+                }
+            }
+        })?;
+        Ok(Self { orders, embedder, problem })
+    }
+
+    /// Hands an episode to the thread.
+    pub async fn keep(&self, mut episode: Episode) {
+        if let (Some(embedder), Some(lesson)) = (&self.embedder, episode.lesson.as_mut())
+            && let Ok(vectors) = embedder.embed(&[&embedded_text(&lesson.key)]).await
+        {
+            lesson.vector = vectors.into_iter().next();
+        }
+        if self.orders.send(Order::Keep(Box::new(episode))).await.is_err() {
+            let why = "the record of decisions has ended".to_owned();
+            self.problem.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+        }
+    }
+
+    /// Waits for the thread to finish what it has; blocks.
+    ///
+    /// # Errors
+    /// The first problem since the last call.
+    pub fn settle(&self) -> Result<(), String> {
+        let (reply, answer) = std_mpsc::channel();
+        self.orders.blocking_send(Order::Settle(reply)).map_err(|_| "the record of decisions has ended".to_owned())?;
+        answer.recv().map_err(|_| "the record of decisions has ended".to_owned())?
+    }
+}

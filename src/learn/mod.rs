@@ -1,0 +1,105 @@
+//! Learning, after the verdict: it can change later verdicts, never this one.
+//!
+//! 1. [`Journal`] records every decision in the memory's database, and learns from clean episodes where asked to.
+//! 2. [`feedback`] turns what an operator says of a recorded verdict into bounded evidence.
+//! 3. [`signature`] names exactly one action for one principal; [`triggers`] are what recalls a lesson.
+
+pub mod feedback;
+mod journal;
+
+pub use feedback::{Feedback, FeedbackError, Learnt};
+pub use journal::{Episode, Journal};
+
+use crate::action::Context;
+use crate::effect::{HOLE, Verb};
+use crate::memory::Key;
+use crate::policy::Query;
+use crate::reason::Case;
+use sha2::{Digest, Sha256};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Most folders above a path that recall what was learnt about them.
+const ABOVE: usize = 24;
+
+/// Milliseconds since 1970.
+#[must_use]
+pub fn now_ms() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).ok().and_then(|d| i64::try_from(d.as_millis()).ok()).unwrap_or(0)
+}
+
+/// The text that stands for a paraphrase in the vector index.
+#[must_use]
+pub fn embedded_text(key: &Key) -> String {
+    format!("{}\n{}", key.natural, key.command)
+}
+
+/// What recalls a lesson without an embedding: each effect's verb with the class of its target, with the
+/// target itself, and with every folder above it.
+#[must_use]
+pub fn triggers(queries: &[Query]) -> Vec<(&'static str, String)> {
+    let mut found = Vec::with_capacity(queries.len() * 4);
+    for query in queries {
+        let verb = query.verb.as_str();
+        found.push((verb, query.class.clone()));
+        found.push((verb, exactly(query)));
+        if query.kind == "path" {
+            let folders = query.name.match_indices('/').filter(|(at, _)| *at > 0).take(ABOVE);
+            found.extend(folders.filter_map(|(at, _)| query.name.get(..at)).map(|folder| (verb, at_path(folder))));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The trigger class of one target.
+fn exactly(query: &Query) -> String {
+    if query.kind == "path" { at_path(&query.name) } else { format!("at {} {}", query.kind, query.name) }
+}
+
+fn at_path(path: &str) -> String {
+    format!("at path {path}")
+}
+
+/// Names exactly this action for this principal and agent: programs, effects, resolved paths, digests of
+/// scripts. `None` where something is unknown or not constant, so that no approval can cover it.
+#[must_use]
+pub fn signature(case: &Case, context: &Context) -> Option<String> {
+    let account = context.environment.as_ref().map(|e| e.account(&context.identity.name));
+    let mut lines = Vec::with_capacity(case.gathered.queries.len());
+    for query in &case.gathered.queries {
+        let open = query.anywhere || query.below || query.name.contains(HOLE) || query.detail.contains(HOLE);
+        if query.verb == Verb::Unknown || open {
+            return None;
+        }
+        let resolved = match (&context.environment, &account) {
+            (Some(environment), Some(account)) if query.kind == "path" => {
+                environment.path(&query.name, account).resolved
+            }
+            _ => String::new(),
+        };
+        lines.push(format!(
+            "{}\u{0}{}\u{0}{}\u{0}{}\u{0}{resolved}\u{0}{}\u{0}{}\u{0}{}{}{}{}",
+            query.verb,
+            query.operation,
+            query.kind,
+            query.name,
+            query.program,
+            query.detail,
+            u8::from(query.recursive),
+            u8::from(query.keep),
+            u8::from(query.privileged),
+            u8::from(query.into),
+        ));
+    }
+    if lines.is_empty() {
+        return None;
+    }
+    lines.sort();
+    let mut hash = Sha256::new();
+    for part in [&context.identity.name, &context.agent].into_iter().chain(&lines) {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    Some(crate::hex(&hash.finalize()))
+}

@@ -1,0 +1,244 @@
+//! What the memory holds.
+//!
+//! 1. An [`Entry`] is a kind of action (its [`Key`], the step-back paraphrase) with the checks learnt for it.
+//! 2. Its [`Trigger`]s say which effects recall it without an embedding.
+//! 3. An entry may instead carry an [`Approval`]: a person's consent to one exact action.
+//! 4. Texts and lists are bounded, so that a poisoned lesson cannot grow without end.
+
+use super::error::Refusal;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// Longest text in an entry, in bytes.
+pub const TEXT_BYTES: usize = 8 * 1024;
+/// Most checks in an entry.
+pub const CHECKS: usize = 64;
+/// Most triggers of an entry.
+pub const TRIGGERS: usize = 64;
+
+/// One version of one thing that the memory knows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// ULID; of a seed, derived from its content.
+    pub id: String,
+    /// From 1.
+    pub version: u64,
+    /// The version that this one was made from.
+    pub parent: Option<u64>,
+    /// The step-back paraphrase.
+    pub key: Key,
+    /// At most [`CHECKS`].
+    pub checks: Vec<LearnedCheck>,
+    /// Where its authority comes from.
+    pub authority: Authority,
+    /// Whether it takes part.
+    pub status: Status,
+    /// Who taught it, in which context.
+    pub provenance: Provenance,
+    /// The effects that recall it, at most [`TRIGGERS`]; any one is enough.
+    pub triggers: Vec<Trigger>,
+    /// Consent to one exact action.
+    pub approval: Option<Approval>,
+    /// Milliseconds since 1970 of version 1.
+    pub created_ms: i64,
+    /// Milliseconds since 1970 of this version.
+    pub updated_ms: i64,
+}
+
+/// The step-back paraphrase: the action with its specifics generalised.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Key {
+    /// In natural language.
+    pub natural: String,
+    /// In the language of the tool, e.g. `rm -r SYSTEM_DIRECTORY`.
+    pub command: String,
+}
+
+/// A check with its record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LearnedCheck {
+    /// Safety criterion, e.g. `integrity`.
+    pub category: String,
+    /// Unique within the entry and category.
+    pub name: String,
+    /// What must hold.
+    pub definition: String,
+    /// Cannot be discarded; a violation is a deny.
+    pub required: bool,
+    /// Distinct episodes that asked for it.
+    pub support: u32,
+    /// Distinct episodes that asked for its removal or revision.
+    pub conflict: u32,
+}
+
+/// Where an entry's authority comes from. Policy is not among them: policies are not in the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Authority {
+    /// Shipped in `memory-seeds`.
+    Seed,
+    /// Learnt from episodes or from feedback.
+    Learned,
+}
+
+/// Whether an entry takes part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Waits for support; not recalled.
+    Proposed,
+    /// Recalled.
+    Active,
+    /// Taken out by an operator; lessons cannot revive it.
+    Quarantined,
+    /// Replaced or used up.
+    Retired,
+}
+
+impl Status {
+    /// The lower-case name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Proposed => "proposed",
+            Self::Active => "active",
+            Self::Quarantined => "quarantined",
+            Self::Retired => "retired",
+        }
+    }
+}
+
+/// Who taught an entry, in which context.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// `seed:FILE`, `episode:ID`, `feedback:approve:VERDICT` ...
+    pub taught_by: String,
+    /// For whom the agent acted.
+    pub principal: String,
+    /// The project, where known.
+    pub project: Option<String>,
+    /// The episode had read untrusted text.
+    pub tainted: bool,
+}
+
+/// An effect that recalls an entry.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Trigger {
+    /// Name of an effect's verb, e.g. `delete`.
+    pub verb: String,
+    /// Protected-path class of its target, or the target's kind.
+    pub class: String,
+}
+
+/// A person's consent to one exact action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    /// Digest of the whole effect signature: program, effects, principal, project, resolved paths, script.
+    pub signature: String,
+    /// For whom.
+    pub principal: String,
+    /// Uses that remain.
+    pub uses_left: u32,
+    /// End, milliseconds since 1970.
+    pub expires_ms: i64,
+}
+
+impl Approval {
+    /// Whether it holds at `now_ms`, given that it was made at `created_ms`. A clock that went back
+    /// before the approval was made does not prolong it.
+    #[must_use]
+    pub fn holds(&self, created_ms: i64, now_ms: i64) -> bool {
+        self.uses_left > 0 && now_ms < self.expires_ms && now_ms >= created_ms
+    }
+}
+
+impl Key {
+    /// sha256 in hex; entries of equal key are the same kind of action.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        hex(Sha256::new()
+            .chain_update(self.natural.len().to_le_bytes())
+            .chain_update(&self.natural)
+            .chain_update(&self.command))
+    }
+}
+
+impl Entry {
+    /// Whether it has anything to be recalled for by similarity.
+    pub(super) fn recallable(&self) -> bool {
+        self.status == Status::Active && self.approval.is_none()
+    }
+
+    /// Whether texts and lists say something and are within their budgets.
+    pub(super) fn validate(&self) -> Result<(), Refusal> {
+        let mut must = vec![&self.id, &self.key.natural, &self.provenance.taught_by];
+        let mut may = vec![&self.key.command, &self.provenance.principal];
+        may.extend(&self.provenance.project);
+        for check in &self.checks {
+            must.extend([&check.category, &check.name, &check.definition]);
+        }
+        for trigger in &self.triggers {
+            must.extend([&trigger.verb, &trigger.class]);
+        }
+        if let Some(approval) = &self.approval {
+            must.extend([&approval.signature, &approval.principal]);
+        }
+        if must.iter().any(|text| text.trim().is_empty()) {
+            return Err(Refusal::Empty);
+        }
+        let long = must.iter().chain(&may).any(|text| text.len() > TEXT_BYTES);
+        if long || self.checks.len() > CHECKS || self.triggers.len() > TRIGGERS {
+            return Err(Refusal::TooLong);
+        }
+        Ok(())
+    }
+
+    /// What differs between two versions.
+    #[must_use]
+    pub fn diff(&self, later: &Self) -> Diff {
+        let named = |checks: &[LearnedCheck], c: &LearnedCheck| {
+            checks.iter().find(|o| o.name == c.name && o.category == c.category).cloned()
+        };
+        Diff {
+            id: self.id.clone(),
+            from: self.version,
+            to: later.version,
+            status: (self.status != later.status).then_some((self.status, later.status)),
+            key: (self.key != later.key).then(|| (self.key.clone(), later.key.clone())),
+            added: later.checks.iter().filter(|c| named(&self.checks, c).is_none()).cloned().collect(),
+            removed: self.checks.iter().filter(|c| named(&later.checks, c).is_none()).cloned().collect(),
+            changed: (self.checks.iter())
+                .filter_map(|c| named(&later.checks, c).filter(|o| o != c).map(|o| (c.clone(), o)))
+                .collect(),
+            triggers_added: later.triggers.iter().filter(|t| !self.triggers.contains(t)).cloned().collect(),
+            triggers_removed: self.triggers.iter().filter(|t| !later.triggers.contains(t)).cloned().collect(),
+            approval: (self.approval != later.approval).then(|| (self.approval.clone(), later.approval.clone())),
+        }
+    }
+}
+
+/// What differs between two versions of an entry; pairs are (before, after).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "each field is named after the field of Entry that it compares")]
+pub struct Diff {
+    pub id: String,
+    pub from: u64,
+    pub to: u64,
+    pub status: Option<(Status, Status)>,
+    pub key: Option<(Key, Key)>,
+    pub added: Vec<LearnedCheck>,
+    pub removed: Vec<LearnedCheck>,
+    pub changed: Vec<(LearnedCheck, LearnedCheck)>,
+    pub triggers_added: Vec<Trigger>,
+    pub triggers_removed: Vec<Trigger>,
+    pub approval: Option<(Option<Approval>, Option<Approval>)>,
+}
+
+/// A hash in lower-case hex.
+pub(super) fn hex(hash: Sha256) -> String {
+    use std::fmt::Write as _;
+    hash.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

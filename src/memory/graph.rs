@@ -1,0 +1,211 @@
+//! The HNSW graph over the vectors (usearch), and its file beside the database.
+//!
+//! 1. [`Graph::add`] and [`Graph::candidates`] wrap usearch. `add` takes `&mut self`, because growing
+//!    while others search crashes it; nothing that is not a finite unit vector of the right length
+//!    gets in.
+//! 2. [`save`] writes one file: a header line (JSON), then the graph. The header has the sha256 of the
+//!    graph, its dimensions and the identity of its database. It is renamed into place, so there is
+//!    never half a file.
+//! 3. [`load`] trusts nothing before the checksum holds, over the same bytes that are then loaded.
+
+use super::entry::hex;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use usearch::{Index as Native, IndexOptions, MetricKind, ScalarKind};
+
+/// Links of a node. These three were measured: recall at 10 of at least 0.99 on clustered vectors.
+const CONNECTIVITY: usize = 24;
+const EXPANSION_ADD: usize = 128;
+const EXPANSION_SEARCH: usize = 160;
+/// Threads that may search at the same time without being sent to the exact scan.
+const THREADS: usize = 64;
+const FORMAT: u32 = 1;
+const HEADER_BYTES: u64 = 4096;
+
+/// Why there is no graph. Never an error of the memory: searches scan instead.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum GraphError {
+    #[error("usearch: {0}")]
+    Native(String),
+    #[error("index file: {0}")]
+    File(#[from] std::io::Error),
+    #[error("index file: {0}")]
+    Doubtful(&'static str),
+}
+
+pub(super) struct Graph {
+    native: Native,
+    dimensions: usize,
+    /// Vectors added since it was last saved or loaded.
+    pub unsaved: usize,
+}
+
+/// What a file says about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Header {
+    pub format: u32,
+    /// Identity of the database.
+    pub identity: String,
+    pub embedder: String,
+    pub dimensions: usize,
+    pub memory_version: u64,
+    pub size: usize,
+    pub bytes: u64,
+    pub sha256: String,
+}
+
+impl Graph {
+    pub fn new(dimensions: usize, capacity: usize) -> Result<Self, GraphError> {
+        let index = Native::new(&IndexOptions {
+            dimensions,
+            // Equal to cosine on unit vectors, and cheaper.
+            metric: MetricKind::IP,
+            quantization: ScalarKind::F32,
+            connectivity: CONNECTIVITY,
+            expansion_add: EXPANSION_ADD,
+            expansion_search: EXPANSION_SEARCH,
+            multi: false,
+        });
+        let native = index.map_err(native)?;
+        native.reserve_capacity_and_threads(capacity.max(64), THREADS).map_err(self::native)?;
+        Ok(Self { native, dimensions, unsaved: 0 })
+    }
+
+    pub fn len(&self) -> usize {
+        self.native.size()
+    }
+
+    pub fn contains(&self, key: u64) -> bool {
+        self.native.contains(key)
+    }
+
+    /// Adds a unit vector.
+    pub fn add(&mut self, key: u64, unit: &[f32]) -> Result<(), GraphError> {
+        if self.native.size() + 1 > self.native.capacity() {
+            self.native.reserve_capacity_and_threads(self.native.capacity() * 2, THREADS).map_err(native)?;
+        }
+        self.unsaved += 1;
+        self.add_reserved(key, unit)
+    }
+
+    fn add_reserved(&self, key: u64, unit: &[f32]) -> Result<(), GraphError> {
+        if unit.len() != self.dimensions || unit.iter().any(|x| !x.is_finite()) {
+            return Err(GraphError::Doubtful("a vector without direction"));
+        }
+        if !self.native.contains(key) {
+            self.native.add(key, unit).map_err(native)?;
+        }
+        Ok(())
+    }
+
+    /// Adds many, on several threads. `batch` is one unit vector after the other.
+    pub fn add_batch(&mut self, keys: &[u64], batch: &[f32], threads: usize) -> Result<(), GraphError> {
+        let wanted = self.native.size() + keys.len();
+        if wanted > self.native.capacity() {
+            self.native
+                .reserve_capacity_and_threads(wanted.max(self.native.capacity() * 2), THREADS)
+                .map_err(native)?;
+        }
+        self.unsaved += keys.len();
+        let share = keys.len().div_ceil(threads.clamp(1, THREADS)).max(1);
+        let graph = &*self;
+        std::thread::scope(|scope| {
+            let parts = keys.chunks(share).zip(batch.chunks(share * graph.dimensions));
+            let running: Vec<_> = parts
+                .map(|(keys, vectors)| {
+                    scope.spawn(move || {
+                        let rows = vectors.chunks_exact(graph.dimensions);
+                        keys.iter().zip(rows).try_for_each(|(key, row)| graph.add_reserved(*key, row))
+                    })
+                })
+                .collect();
+            running.into_iter().try_for_each(|t| t.join().unwrap_or(Err(GraphError::Doubtful("a thread ended early"))))
+        })
+    }
+
+    /// Keys that may be near, in no order that may be relied on.
+    pub fn candidates(&self, unit: &[f32], count: usize) -> Result<Vec<u64>, GraphError> {
+        if unit.len() != self.dimensions {
+            return Err(GraphError::Doubtful("a query of other dimensions"));
+        }
+        Ok(self.native.search(unit, count).map_err(native)?.keys)
+    }
+
+    /// The graph as bytes.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, GraphError> {
+        let mut bytes = vec![0; self.native.serialized_length()];
+        self.native.save_to_buffer(&mut bytes).map_err(native)?;
+        Ok(bytes)
+    }
+}
+
+/// The index file of a database.
+pub(super) fn path_of(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(".index");
+    PathBuf::from(name)
+}
+
+/// Writes the file whole or not at all.
+pub(super) fn save(path: &Path, header: Header, graph: &[u8]) -> Result<(), GraphError> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let header = Header { format: FORMAT, bytes: graph.len() as u64, sha256: sha256(graph), ..header };
+    let mut line = serde_json::to_string(&header).map_err(std::io::Error::other)?;
+    line.push('\n');
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(line.as_bytes())?;
+    file.write_all(graph)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|e| e.error)?;
+    Ok(())
+}
+
+/// Reads the file, if it is whole and belongs to this database and embedder.
+pub(super) fn load(
+    path: &Path,
+    identity: &str,
+    embedder: &str,
+    dimensions: usize,
+) -> Result<(Header, Graph), GraphError> {
+    let mut file = std::fs::File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    Read::by_ref(&mut file).take(HEADER_BYTES).read_to_end(&mut bytes)?;
+    let end = bytes.iter().position(|b| *b == b'\n').ok_or(GraphError::Doubtful("no header"))?;
+    let header: Header = serde_json::from_slice(bytes.get(..end).unwrap_or_default())
+        .map_err(|_| GraphError::Doubtful("header unreadable"))?;
+    if header.format != FORMAT || header.identity != identity {
+        return Err(GraphError::Doubtful("of another database or format"));
+    }
+    if header.dimensions != dimensions || header.embedder != embedder {
+        return Err(GraphError::Doubtful("of another embedder"));
+    }
+    let mut graph = bytes.split_off(end + 1);
+    if header.bytes != length.saturating_sub(end as u64 + 1) {
+        return Err(GraphError::Doubtful("cut short"));
+    }
+    file.read_to_end(&mut graph)?;
+    if sha256(&graph) != header.sha256 {
+        return Err(GraphError::Doubtful("checksum does not hold"));
+    }
+    let loaded = Graph::new(dimensions, 0)?;
+    loaded.native.load_from_buffer(&graph).map_err(native)?;
+    if loaded.native.dimensions() != dimensions || loaded.native.size() != header.size {
+        return Err(GraphError::Doubtful("size or dimensions differ"));
+    }
+    loaded.native.change_expansion_add(EXPANSION_ADD);
+    loaded.native.change_expansion_search(EXPANSION_SEARCH);
+    loaded.native.reserve_capacity_and_threads(header.size.max(64), THREADS).map_err(native)?;
+    Ok((header, loaded))
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    hex(Sha256::new().chain_update(bytes))
+}
+
+fn native(e: impl std::fmt::Display) -> GraphError {
+    GraphError::Native(e.to_string())
+}

@@ -1,0 +1,319 @@
+//! Reading the record: versions, events, decisions, search, counts.
+//!
+//! 1. [`Memory::log`], [`Memory::show`], [`Memory::diff`] and [`Memory::entries_at`] read versions, which
+//!    are never overwritten.
+//! 2. [`Memory::record_decision`] keeps what the engine answered, with the digests to replay it.
+
+use super::Memory;
+use super::entry::{Diff, Entry};
+use super::error::MemoryError;
+use super::store::{self, Durability, parse_body, signed, unsigned};
+use rusqlite::{OptionalExtension, params};
+use serde::{Deserialize, Serialize};
+
+type Result<T> = std::result::Result<T, MemoryError>;
+
+/// Something that happened to the memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Event {
+    /// Ascending, from 1.
+    pub seq: u64,
+    /// Milliseconds since 1970.
+    pub at_ms: i64,
+    /// `engine`, `seed:FILE`, an operator ...
+    pub who: String,
+    /// `learn`, `revise`, `approve`, `use`, `quarantine`, `rollback to 2` ...
+    pub what: String,
+    /// The entry, if it was about one.
+    pub entry: Option<String>,
+    /// The version that came of it.
+    pub version: Option<u64>,
+    /// More, or empty.
+    pub detail: String,
+}
+
+/// One version of an entry and how it came about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Version {
+    /// The entry as it was.
+    pub entry: Entry,
+    /// Who made it.
+    pub who: String,
+    /// The memory version that brought it.
+    pub memory_version: u64,
+}
+
+/// What the engine answered, kept so that it can be replayed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecisionRecord {
+    /// The verdict's id.
+    pub id: String,
+    /// Milliseconds since 1970.
+    pub at_ms: i64,
+    /// Digest of the action, hex.
+    pub action_digest: String,
+    /// Digest of the facts, hex.
+    pub facts_digest: String,
+    /// Digest of the policy, hex.
+    pub policy_digest: String,
+    /// The memory version it was made with.
+    pub memory_version: u64,
+    /// `allow`, `ask` or `deny`.
+    pub decision: String,
+    /// The whole verdict as JSON text.
+    pub record: String,
+}
+
+/// Counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// Entries by status.
+    pub proposed: u64,
+    /// Entries that take part, approvals included.
+    pub active: u64,
+    /// Entries taken out.
+    pub quarantined: u64,
+    /// Entries that ended.
+    pub retired: u64,
+    /// Rows of versions.
+    pub versions: u64,
+    /// Vectors that are searched.
+    pub vectors: u64,
+    /// Decisions on record.
+    pub decisions: u64,
+    /// Transactions that changed an entry.
+    pub memory_version: u64,
+    /// `exact` or `graph`.
+    pub search: &'static str,
+    /// `id (dimensions)`.
+    pub embedder: Option<String>,
+}
+
+impl Memory {
+    /// The last `limit` events, oldest first; of one entry if `id` is given.
+    ///
+    /// # Errors
+    /// [`MemoryError::NoSuchEntry`].
+    pub fn log(&self, id: Option<&str>, limit: usize) -> Result<Vec<Event>> {
+        self.inner.store.read(|c| {
+            if let Some(id) = id {
+                store::head(c, None, id)?;
+            }
+            let sql = "SELECT seq, at_ms, who, what, entry, version, detail FROM event \
+                       WHERE ?1 IS NULL OR entry = ?1 ORDER BY seq DESC LIMIT ?2";
+            let mut statement = c.prepare_cached(sql)?;
+            let event = |r: &rusqlite::Row<'_>| {
+                Ok(Event {
+                    seq: unsigned(r.get(0)?),
+                    at_ms: r.get(1)?,
+                    who: r.get(2)?,
+                    what: r.get(3)?,
+                    entry: r.get(4)?,
+                    version: r.get::<_, Option<i64>>(5)?.map(unsigned),
+                    detail: r.get(6)?,
+                })
+            };
+            let rows = statement.query_map(params![id, signed(limit as u64)], event)?;
+            let mut events = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+            events.reverse();
+            Ok(events)
+        })
+    }
+
+    /// The current version, whatever its status.
+    ///
+    /// # Errors
+    /// [`MemoryError::NoSuchEntry`].
+    pub fn show(&self, id: &str) -> Result<Entry> {
+        self.inner.store.read(|c| Ok(store::head(c, None, id)?.entry))
+    }
+
+    /// Every version, oldest first.
+    ///
+    /// # Errors
+    /// [`MemoryError::NoSuchEntry`].
+    pub fn versions(&self, id: &str) -> Result<Vec<Version>> {
+        self.inner.store.read(|c| {
+            store::head(c, None, id)?;
+            let sql =
+                "SELECT entry, body, digest, who, memory_version FROM entry_version WHERE entry = ?1 ORDER BY version";
+            let mut statement = c.prepare_cached(sql)?;
+            let mut rows = statement.query([id])?;
+            let mut versions = Vec::new();
+            while let Some(row) = rows.next()? {
+                versions.push(read_version(row)?);
+            }
+            Ok(versions)
+        })
+    }
+
+    /// What differs from version `from` to version `to`.
+    ///
+    /// # Errors
+    /// [`MemoryError::NoSuchEntry`], [`MemoryError::NoSuchVersion`].
+    pub fn diff(&self, id: &str, from: u64, to: u64) -> Result<Diff> {
+        self.inner.store.read(|c| Ok(store::version(c, id, from)?.0.diff(&store::version(c, id, to)?.0)))
+    }
+
+    /// Every entry as it was at a memory version, by id, for replay.
+    ///
+    /// # Errors
+    /// [`MemoryError::Corrupt`], [`MemoryError::Locked`].
+    pub fn entries_at(&self, memory_version: u64) -> Result<Vec<Version>> {
+        self.inner.store.read(|c| {
+            let sql = "SELECT entry, body, digest, who, memory_version, max(version) FROM entry_version \
+                       WHERE memory_version <= ?1 GROUP BY entry ORDER BY entry";
+            let mut statement = c.prepare_cached(sql)?;
+            let mut rows = statement.query([signed(memory_version)])?;
+            let mut versions = Vec::new();
+            while let Some(row) = rows.next()? {
+                versions.push(read_version(row)?);
+            }
+            Ok(versions)
+        })
+    }
+
+    /// Current versions, of any status, in which every word of `text` occurs, case apart. At most
+    /// `limit`, by id.
+    ///
+    /// # Errors
+    /// [`MemoryError::Corrupt`], [`MemoryError::Locked`].
+    pub fn search(&self, text: &str, limit: usize) -> Result<Vec<Entry>> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+        let mut found = Vec::new();
+        self.each_head(|entry, _| {
+            let mut texts = vec![&entry.id, &entry.key.natural, &entry.key.command, &entry.provenance.taught_by];
+            texts.extend(entry.checks.iter().flat_map(|c| [&c.category, &c.name, &c.definition]));
+            texts.extend(entry.triggers.iter().flat_map(|t| [&t.verb, &t.class]));
+            let all = texts.iter().map(|t| t.to_lowercase()).collect::<Vec<_>>().join("\n");
+            if found.len() < limit && words.iter().all(|w| all.contains(w)) {
+                found.push(entry);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Calls `each` with every current version and its vector's bytes (f32, little endian), by id.
+    pub(super) fn each_head(&self, mut each: impl FnMut(Entry, Option<&[u8]>) -> Result<()>) -> Result<()> {
+        let embedder = self.inner.store.embedder().map(|e| e.id.clone());
+        self.inner.store.read(|c| {
+            let sql = "SELECT v.entry, v.body, v.digest, e.vector FROM entry_head h \
+                       JOIN entry_version v ON v.entry = h.entry AND v.version = h.version \
+                       LEFT JOIN embedding e ON e.row = v.embedding AND e.embedder = ?1 ORDER BY h.entry";
+            let mut statement = c.prepare_cached(sql)?;
+            let mut rows = statement.query([embedder])?;
+            while let Some(row) = rows.next()? {
+                let (id, body, digest): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                let vector = row.get_ref(3)?.as_blob_or_null().map_err(|e| store::corrupt(&id, &e))?;
+                each(parse_body(&id, &body, &digest)?, vector)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Counts, read from the database.
+    ///
+    /// # Errors
+    /// [`MemoryError::Locked`], [`MemoryError::Corrupt`].
+    pub fn stats(&self) -> Result<Stats> {
+        self.refresh()?;
+        self.inner.store.read(|c| {
+            let count = |sql: &str| c.query_row(sql, [], |r| r.get(0)).map(unsigned);
+            let of = |status: &str| count(&format!("SELECT count(*) FROM entry_head WHERE status = '{status}'"));
+            let live = self.live();
+            let index = live.index.as_ref();
+            Ok(Stats {
+                proposed: of("proposed")?,
+                active: of("active")?,
+                quarantined: of("quarantined")?,
+                retired: of("retired")?,
+                versions: count("SELECT count(*) FROM entry_version")?,
+                vectors: index.map_or(0, |i| i.len() as u64),
+                decisions: count("SELECT count(*) FROM decision")?,
+                memory_version: store::memory_version(c)?,
+                search: if index.is_some_and(|i| i.graph.is_some()) { "graph" } else { "exact" },
+                embedder: self.inner.store.embedder().map(ToString::to_string),
+            })
+        })
+    }
+
+    /// Has SQLite check the whole file, and every row's digest.
+    ///
+    /// # Errors
+    /// [`MemoryError::Corrupt`] with what does not hold.
+    pub fn verify(&self) -> Result<()> {
+        self.inner.store.read(|c| {
+            let said: String = c.query_row("PRAGMA integrity_check(1)", [], |r| r.get(0))?;
+            let broken: i64 = c.query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |r| r.get(0))?;
+            if said == "ok" && broken == 0 {
+                return Ok(());
+            }
+            Err(MemoryError::Corrupt { what: format!("integrity check: {said}, {broken} foreign keys") })
+        })?;
+        self.each_head(|_, _| Ok(()))
+    }
+
+    /// Keeps a decision. Survives a kill of the process; it is not waited for the disk.
+    ///
+    /// # Errors
+    /// [`MemoryError::Locked`] after 2 s, [`MemoryError::DiskFull`].
+    pub fn record_decision(&self, d: &DecisionRecord) -> Result<()> {
+        self.inner.store.write(Durability::Normal, |w| {
+            let sql = "INSERT INTO decision VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+            let version = signed(d.memory_version);
+            let row =
+                params![d.id, d.at_ms, d.action_digest, d.facts_digest, d.policy_digest, version, d.decision, d.record];
+            w.connection().prepare_cached(sql)?.execute(row)?;
+            Ok(())
+        })
+    }
+
+    /// The last `limit` decisions, oldest first.
+    ///
+    /// # Errors
+    /// [`MemoryError::Locked`], [`MemoryError::Corrupt`].
+    pub fn decisions(&self, limit: usize) -> Result<Vec<DecisionRecord>> {
+        let mut records = self.inner.store.read(|c| {
+            let sql = "SELECT id, at_ms, action, facts, policy, memory_version, decision, record FROM decision \
+                       ORDER BY at_ms DESC, id DESC LIMIT ?1";
+            let mut statement = c.prepare_cached(sql)?;
+            let rows = statement.query_map([signed(limit as u64)], decision_record)?;
+            Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?)
+        })?;
+        records.reverse();
+        Ok(records)
+    }
+
+    /// A decision by its verdict's id.
+    ///
+    /// # Errors
+    /// [`MemoryError::NoSuchDecision`].
+    pub fn decision(&self, id: &str) -> Result<DecisionRecord> {
+        let found = self.inner.store.read(|c| {
+            let sql =
+                "SELECT id, at_ms, action, facts, policy, memory_version, decision, record FROM decision WHERE id = ?1";
+            Ok(c.prepare_cached(sql)?.query_row([id], decision_record).optional()?)
+        })?;
+        found.ok_or_else(|| MemoryError::NoSuchDecision { id: id.to_owned() })
+    }
+}
+
+fn read_version(row: &rusqlite::Row<'_>) -> Result<Version> {
+    let (id, body, digest): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    let entry = parse_body(&id, &body, &digest)?;
+    Ok(Version { entry, who: row.get(3)?, memory_version: unsigned(row.get(4)?) })
+}
+
+fn decision_record(r: &rusqlite::Row<'_>) -> rusqlite::Result<DecisionRecord> {
+    Ok(DecisionRecord {
+        id: r.get(0)?,
+        at_ms: r.get(1)?,
+        action_digest: r.get(2)?,
+        facts_digest: r.get(3)?,
+        policy_digest: r.get(4)?,
+        memory_version: unsigned(r.get(5)?),
+        decision: r.get(6)?,
+        record: r.get(7)?,
+    })
+}

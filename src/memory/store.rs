@@ -1,0 +1,460 @@
+//! SQLite: the truth.
+//!
+//! 1. [`Store::open`] makes the file or checks that it is ours: application id, schema, embedder.
+//! 2. [`Store::write`] runs one transaction. A lesson is on the disk when it returns (WAL, `synchronous=FULL`).
+//! 3. Each new version of an entry is a new row; the head row points to the current one and says at
+//!    which memory version it last changed.
+//! 4. [`Store::changes`] reads what changed after a memory version, in one snapshot; [`Store::moved`]
+//!    says cheaply (`PRAGMA data_version`) whether another process wrote at all.
+
+use super::entry::{Entry, hex};
+use super::error::MemoryError;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// "AGRL": marks the file as ours.
+pub const APPLICATION_ID: i64 = 0x4147_524C;
+/// Schema version that this program reads and writes.
+pub const SCHEMA: i64 = 1;
+const READ_WAIT: Duration = Duration::from_millis(250);
+const WRITE_WAIT: Duration = Duration::from_secs(2);
+
+type Result<T> = std::result::Result<T, MemoryError>;
+
+/// The embedding model of the vectors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Embedder {
+    pub id: String,
+    pub dimensions: usize,
+}
+
+impl std::fmt::Display for Embedder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.id, self.dimensions)
+    }
+}
+
+/// What to do when the file has vectors of another embedder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnMismatch {
+    Refuse,
+    /// Take the new one; the old vectors no longer count.
+    Change,
+}
+
+/// Whether the commit waits for the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// Survives a kill and a power cut.
+    Full,
+    /// Survives a kill; a power cut may lose the last ones.
+    Normal,
+}
+
+/// A current version as the database has it.
+pub(super) struct Head {
+    pub entry: Entry,
+    pub digest: String,
+    /// Row of its vector, and the vector if it was asked for.
+    pub row: Option<u64>,
+    pub vector: Option<Vec<f32>>,
+}
+
+pub(super) struct Store {
+    path: Option<PathBuf>,
+    identity: String,
+    embedder: Option<Embedder>,
+    writer: Mutex<Connection>,
+    /// A second connection, which sees what others (and `writer`) commit. None in memory.
+    watcher: Option<Mutex<(Connection, i64)>>,
+}
+
+impl Store {
+    pub fn open(path: &Path, embedder: Option<Embedder>, on_mismatch: OnMismatch) -> Result<Self> {
+        create_private(path)?;
+        let at = |e| MemoryError::opening(path, e);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut writer = Connection::open_with_flags(path, flags).map_err(at)?;
+        writer.busy_timeout(WRITE_WAIT).map_err(at)?;
+        check_ours(&writer, path)?;
+        if writer.is_readonly(rusqlite::MAIN_DB).map_err(at)? {
+            return Err(MemoryError::ReadOnly);
+        }
+        use_wal(&writer).map_err(at)?;
+        prepare(&writer).map_err(at)?;
+        let (identity, embedder) = initialise(&mut writer, path, embedder, on_mismatch)?;
+        let watcher = Connection::open_with_flags(path, flags).map_err(at)?;
+        watcher.busy_timeout(READ_WAIT).map_err(at)?;
+        prepare(&watcher).map_err(at)?;
+        let watcher = Some(Mutex::new((watcher, -1)));
+        Ok(Self { path: Some(path.to_owned()), identity, embedder, writer: Mutex::new(writer), watcher })
+    }
+
+    pub fn in_memory(embedder: Option<Embedder>) -> Result<Self> {
+        let mut writer = Connection::open_in_memory()?;
+        prepare(&writer)?;
+        let (identity, embedder) = initialise(&mut writer, Path::new(":memory:"), embedder, OnMismatch::Refuse)?;
+        Ok(Self { path: None, identity, embedder, writer: Mutex::new(writer), watcher: None })
+    }
+
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    pub fn embedder(&self) -> Option<&Embedder> {
+        self.embedder.as_ref()
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Connection> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs one transaction and commits it if `body` succeeds.
+    pub fn write<T>(&self, durability: Durability, body: impl FnOnce(&mut Write<'_>) -> Result<T>) -> Result<T> {
+        let mut connection = self.writer();
+        let level = if durability == Durability::Full { "FULL" } else { "NORMAL" };
+        connection.pragma_update(None, "synchronous", level)?;
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let embedder = self.embedder.as_ref();
+        let mut write = Write { tx, embedder, now_ms: now_ms(), memory_version: None };
+        let value = body(&mut write)?;
+        write.tx.commit()?;
+        Ok(value)
+    }
+
+    /// Runs one read-only snapshot.
+    pub fn read<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        match &self.watcher {
+            Some(watcher) => {
+                let mut guard = watcher.lock().unwrap_or_else(PoisonError::into_inner);
+                let tx = guard.0.transaction()?;
+                body(&tx)
+            }
+            None => {
+                let mut connection = self.writer();
+                let tx = connection.transaction()?;
+                body(&tx)
+            }
+        }
+    }
+
+    /// Whether anything was committed by another connection since the last call that said so and was
+    /// followed by [`Store::settled`]. The token goes to `settled` once the changes are loaded.
+    pub fn moved(&self) -> Result<Option<i64>> {
+        let Some(watcher) = &self.watcher else { return Ok(None) };
+        let guard = watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        let version: i64 = guard.0.prepare_cached("PRAGMA data_version")?.query_row([], |r| r.get(0))?;
+        Ok((version != guard.1).then_some(version))
+    }
+
+    pub fn settled(&self, token: i64) {
+        if let Some(watcher) = &self.watcher {
+            watcher.lock().unwrap_or_else(PoisonError::into_inner).1 = token;
+        }
+    }
+
+    /// The memory version, and the heads that changed after `since` (0: all active ones).
+    pub fn changes(&self, since: u64) -> Result<(u64, Vec<Head>)> {
+        self.read(|connection| {
+            let version = memory_version(connection)?;
+            if version == since {
+                return Ok((version, Vec::new()));
+            }
+            let sql =
+                format!("{HEADS}, e.vector {HEADS_FROM} WHERE h.changed > ?1 AND (?1 > 0 OR h.status = 'active')");
+            let mut statement = connection.prepare_cached(&sql)?;
+            let embedder = self.embedder.as_ref();
+            let mut rows = statement.query(params![signed(since), embedder.map(|e| &e.id)])?;
+            let mut heads = Vec::new();
+            while let Some(row) = rows.next()? {
+                let mut head = read_head(row)?;
+                if let (Some(_), Some(embedder)) = (head.row, embedder) {
+                    let blob = row.get_ref(4)?.as_blob().map_err(|e| corrupt(&head.entry.id, &e))?;
+                    head.vector = Some(decode(blob, embedder.dimensions, &head.entry.id)?);
+                }
+                heads.push(head);
+            }
+            Ok((version, heads))
+        })
+    }
+}
+
+const HEADS: &str = "SELECT v.entry, v.body, v.digest, e.row";
+const HEADS_FROM: &str = "FROM entry_head h JOIN entry_version v ON v.entry = h.entry AND v.version = h.version \
+                          LEFT JOIN embedding e ON e.row = v.embedding AND e.embedder = ?2";
+
+fn read_head(row: &rusqlite::Row<'_>) -> Result<Head> {
+    let id: String = row.get(0)?;
+    let body: String = row.get(1)?;
+    let digest: String = row.get(2)?;
+    let entry = parse_body(&id, &body, &digest)?;
+    let row: Option<i64> = row.get(3)?;
+    Ok(Head { entry, digest, row: row.map(unsigned), vector: None })
+}
+
+/// The entry of a body whose digest holds.
+pub(super) fn parse_body(id: &str, body: &str, digest: &str) -> Result<Entry> {
+    if hex(Sha256::new().chain_update(body)) != digest {
+        return Err(MemoryError::Corrupt { what: format!("the digest of entry {id} does not hold") });
+    }
+    serde_json::from_str(body).map_err(|e| corrupt(id, &e))
+}
+
+pub(super) fn corrupt(id: &str, why: &dyn std::fmt::Display) -> MemoryError {
+    MemoryError::Corrupt { what: format!("entry {id}: {why}") }
+}
+
+pub(super) fn memory_version(connection: &Connection) -> Result<u64> {
+    let version: i64 = connection.prepare_cached("SELECT memory_version FROM meta")?.query_row([], |r| r.get(0))?;
+    Ok(unsigned(version))
+}
+
+/// The current version of an entry.
+pub(super) fn head(connection: &Connection, embedder: Option<&Embedder>, id: &str) -> Result<Head> {
+    let sql = format!("{HEADS} {HEADS_FROM} WHERE h.entry = ?1");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![id, embedder.map(|e| &e.id)])?;
+    match rows.next()? {
+        Some(row) => read_head(row),
+        None => Err(MemoryError::NoSuchEntry { id: id.to_owned() }),
+    }
+}
+
+/// Any version of an entry, with the row of its vector.
+pub(super) fn version(connection: &Connection, id: &str, version: u64) -> Result<(Entry, Option<u64>)> {
+    let sql = "SELECT body, digest, embedding FROM entry_version WHERE entry = ?1 AND version = ?2";
+    let found = connection
+        .prepare_cached(sql)?
+        .query_row(params![id, signed(version)], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+        .optional()?;
+    let Some((body, digest, row)): Option<(String, String, Option<i64>)> = found else {
+        head(connection, None, id)?;
+        return Err(MemoryError::NoSuchVersion { id: id.to_owned(), version });
+    };
+    Ok((parse_body(id, &body, &digest)?, row.map(unsigned)))
+}
+
+/// One open transaction.
+pub(super) struct Write<'a> {
+    tx: Transaction<'a>,
+    embedder: Option<&'a Embedder>,
+    pub now_ms: i64,
+    memory_version: Option<u64>,
+}
+
+/// The vector of a new version.
+pub(super) enum Vector<'a> {
+    New(&'a [f32]),
+    /// The row of an earlier version, or none.
+    Keep(Option<u64>),
+}
+
+impl Write<'_> {
+    pub fn connection(&self) -> &Connection {
+        &self.tx
+    }
+
+    pub fn head(&self, id: &str) -> Result<Head> {
+        head(&self.tx, self.embedder, id)
+    }
+
+    /// The entries of that key that are neither retired nor approvals, oldest first.
+    pub fn of_key(&self, key_hash: &str) -> Result<Vec<Head>> {
+        let sql = "SELECT entry FROM entry_head WHERE key_hash = ?1 AND status <> 'retired' ORDER BY entry";
+        let mut statement = self.tx.prepare_cached(sql)?;
+        let ids = statement.query_map([key_hash], |r| r.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+        ids.iter().map(|id| self.head(id)).collect()
+    }
+
+    /// Adds `entry` as the version after its head (1 if it has none), which becomes the head.
+    pub fn put(&mut self, mut entry: Entry, vector: &Vector<'_>, who: &str, what: &str) -> Result<Entry> {
+        let sql = "SELECT version FROM entry_head WHERE entry = ?1";
+        let parent: Option<i64> = self.tx.prepare_cached(sql)?.query_row([&entry.id], |r| r.get(0)).optional()?;
+        entry.parent = parent.map(unsigned);
+        entry.version = entry.parent.unwrap_or(0) + 1;
+        entry.updated_ms = self.now_ms;
+        entry.validate()?;
+        let memory_version = match self.memory_version {
+            Some(version) => version,
+            None => {
+                self.tx.execute("UPDATE meta SET memory_version = memory_version + 1", [])?;
+                memory_version(&self.tx)?
+            }
+        };
+        self.memory_version = Some(memory_version);
+        let number = signed(entry.version);
+        let row = match vector {
+            Vector::Keep(row) => row.map(signed),
+            Vector::New(vector) => {
+                let embedder = self.embedder.ok_or(MemoryError::NoEmbedder)?;
+                let sql = "INSERT INTO embedding (entry, version, embedder, vector) VALUES (?1, ?2, ?3, ?4)";
+                self.tx.prepare_cached(sql)?.execute(params![entry.id, number, embedder.id, encode(vector)])?;
+                Some(self.tx.last_insert_rowid())
+            }
+        };
+        let body = serde_json::to_string(&entry).map_err(|e| corrupt(&entry.id, &e))?;
+        let digest = hex(Sha256::new().chain_update(&body));
+        let stamp = signed(memory_version);
+        self.tx
+            .prepare_cached("INSERT INTO entry_version VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
+            .execute(params![entry.id, number, parent, stamp, self.now_ms, who, body, digest, row])?;
+        let key_hash = entry.approval.is_none().then(|| entry.key.hash());
+        self.tx.prepare_cached("INSERT OR REPLACE INTO entry_head VALUES (?1, ?2, ?3, ?4, ?5)")?.execute(params![
+            entry.id,
+            number,
+            entry.status.as_str(),
+            key_hash,
+            stamp
+        ])?;
+        self.event(who, what, Some(&entry), "")?;
+        Ok(entry)
+    }
+
+    pub fn event(&self, who: &str, what: &str, entry: Option<&Entry>, detail: &str) -> Result<()> {
+        let sql = "INSERT INTO event (at_ms, who, what, entry, version, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let (id, version) = (entry.map(|e| &e.id), entry.map(|e| signed(e.version)));
+        self.tx.prepare_cached(sql)?.execute(params![self.now_ms, who, what, id, version, detail])?;
+        Ok(())
+    }
+
+    /// Counts an episode's vote for a change; false if it had voted already.
+    pub fn vote(&self, entry: &str, change: &str, episode: &str, principal: &str) -> Result<bool> {
+        let sql = "INSERT OR IGNORE INTO vote VALUES (?1, ?2, ?3, ?4, ?5)";
+        let votes = self.tx.prepare_cached(sql)?.execute(params![entry, change, episode, principal, self.now_ms])?;
+        Ok(votes == 1)
+    }
+
+    /// Distinct (episodes, principals) that voted for a change.
+    pub fn votes(&self, entry: &str, change: &str) -> Result<(u64, u64)> {
+        let sql =
+            "SELECT count(DISTINCT episode), count(DISTINCT principal) FROM vote WHERE entry = ?1 AND change = ?2";
+        let (episodes, principals): (i64, i64) =
+            self.tx.prepare_cached(sql)?.query_row([entry, change], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        Ok((unsigned(episodes), unsigned(principals)))
+    }
+
+    /// Forgets the votes for a change that has taken effect, so that they cannot carry it a second time.
+    pub fn settle(&self, entry: &str, change: &str) -> Result<()> {
+        self.tx.prepare_cached("DELETE FROM vote WHERE entry = ?1 AND change = ?2")?.execute([entry, change])?;
+        Ok(())
+    }
+}
+
+/// Makes the file with mode 600, so that nobody else reads what was learnt.
+fn create_private(path: &Path) -> Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => Ok(()),
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(e) if e.kind() == std::io::ErrorKind::ReadOnlyFilesystem => Err(MemoryError::ReadOnly),
+        Err(e) if e.kind() == std::io::ErrorKind::StorageFull => Err(MemoryError::DiskFull),
+        Err(e) => Err(MemoryError::Open { path: path.to_owned(), reason: e.to_string() }),
+    }
+}
+
+fn check_ours(connection: &Connection, path: &Path) -> Result<bool> {
+    let at = |e| MemoryError::opening(path, e);
+    let number = |sql: &str| connection.query_row(sql, [], |r| r.get::<_, i64>(0)).map_err(at);
+    let application = number("PRAGMA application_id")?;
+    let schema = number("PRAGMA user_version")?;
+    let tables = number("SELECT count(*) FROM sqlite_master")?;
+    if application == 0 && schema == 0 && tables == 0 {
+        return Ok(false);
+    }
+    if application != APPLICATION_ID {
+        let found = format!("an SQLite database of another program, application id {application:#x}, {tables} objects");
+        return Err(MemoryError::NotOurs { path: path.to_owned(), found });
+    }
+    if schema > SCHEMA {
+        return Err(MemoryError::NewerSchema { path: path.to_owned(), found: schema, known: SCHEMA });
+    }
+    Ok(true)
+}
+
+/// Switching to WAL does not wait for other connections by itself, so wait here.
+fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
+    let end = Instant::now() + WRITE_WAIT;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) && Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            other => return other,
+        }
+    }
+}
+
+fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(32);
+    connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;")
+}
+
+/// Makes the tables if the file is new, and settles which embedder it has.
+fn initialise(
+    writer: &mut Connection,
+    path: &Path,
+    given: Option<Embedder>,
+    on_mismatch: OnMismatch,
+) -> Result<(String, Option<Embedder>)> {
+    let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if !check_ours(&tx, path)? {
+        tx.execute_batch(include_str!("schema.sql"))?;
+        tx.execute("INSERT INTO meta VALUES (1, ?1, NULL, NULL, 0)", [ulid::Ulid::new().to_string()])?;
+        tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+        tx.pragma_update(None, "user_version", SCHEMA)?;
+    }
+    let (identity, id, dimensions) = tx.query_row("SELECT identity, embedder, dimensions FROM meta", [], |r| {
+        Ok((r.get::<_, String>(0)?, r.get::<_, Option<String>>(1)?, r.get::<_, Option<i64>>(2)?))
+    })?;
+    let stored = id.zip(dimensions).map(|(id, n)| Embedder { id, dimensions: usize::try_from(n).unwrap_or(0) });
+    let embedder = match (stored, given) {
+        (stored, None) => stored,
+        (Some(stored), Some(given)) if stored == given => Some(stored),
+        (Some(stored), Some(given)) if on_mismatch == OnMismatch::Refuse => {
+            return Err(MemoryError::EmbedderMismatch { stored: stored.to_string(), given: given.to_string() });
+        }
+        (_, Some(given)) => {
+            let dimensions = signed(given.dimensions as u64);
+            tx.execute("UPDATE meta SET embedder = ?1, dimensions = ?2", params![given.id, dimensions])?;
+            Some(given)
+        }
+    };
+    tx.commit()?;
+    Ok((identity, embedder))
+}
+
+fn encode(vector: &[f32]) -> Vec<u8> {
+    vector.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+fn decode(blob: &[u8], dimensions: usize, id: &str) -> Result<Vec<f32>> {
+    let (numbers, rest) = blob.as_chunks::<4>();
+    if numbers.len() != dimensions || !rest.is_empty() {
+        return Err(corrupt(id, &format!("its vector has {} bytes, not {}", blob.len(), dimensions * 4)));
+    }
+    Ok(numbers.iter().map(|n| f32::from_le_bytes(*n)).collect())
+}
+
+pub(super) fn signed(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+pub(super) fn unsigned(n: i64) -> u64 {
+    u64::try_from(n).unwrap_or(0)
+}
+
+/// Milliseconds since 1970.
+pub(super) fn now_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
+}

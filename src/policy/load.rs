@@ -1,0 +1,196 @@
+//! Loading: parse, validate against the schema, read annotations, split by verb.
+
+use super::{Inner, Rule, examples, query};
+use crate::effect::Verb;
+use cedar_policy::{ActionConstraint, Effect as CedarEffect, PolicyId, PolicySet, Schema, ValidationMode, Validator};
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+
+pub(super) const SCHEMA: &str = include_str!("schema.cedarschema");
+const BASE: &str = include_str!("base.cedar");
+const BASE_EXAMPLES: &str = include_str!("base.examples.toml");
+
+/// A policy text with its name.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// File name, for messages.
+    pub file: String,
+    /// Cedar text.
+    pub text: String,
+    /// The examples beside it (TOML), if there are any.
+    pub examples: Option<String>,
+}
+
+/// Why policies could not be loaded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// The text is not Cedar.
+    #[error("{file}:{line}:{column}: {problem}")]
+    Syntax {
+        /// File name.
+        file: String,
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+        /// The parser's words.
+        problem: String,
+    },
+    /// A policy does not fit the schema.
+    #[error("{file}: policy '{id}': {problem}; see the schema with 'agrail policy check --schema'")]
+    Invalid {
+        /// File name.
+        file: String,
+        /// Policy id.
+        id: String,
+        /// The validator's words.
+        problem: String,
+    },
+    /// An annotation is missing or wrong.
+    #[error("{file}: policy '{id}': {problem}")]
+    Annotation {
+        /// File name.
+        file: String,
+        /// Policy id, or its place.
+        id: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// An example beside a policy file does not hold.
+    #[error("{file}: example {example}: expected {expected}, is {found}")]
+    Example {
+        /// File name.
+        file: String,
+        /// The action.
+        example: String,
+        /// What the file says.
+        expected: String,
+        /// What the policies say.
+        found: String,
+    },
+    /// The examples beside a policy file cannot be read.
+    #[error("{file}: {problem}")]
+    Examples {
+        /// File name.
+        file: String,
+        /// Line, column and problem.
+        problem: String,
+    },
+    /// The shipped schema does not load.
+    #[error("the shipped schema does not load: {0}")]
+    Schema(String),
+}
+
+pub(super) fn load(sources: &[Source]) -> Result<Inner, PolicyError> {
+    let (schema, _) = Schema::from_cedarschema_str(SCHEMA).map_err(|e| PolicyError::Schema(e.to_string()))?;
+    let base =
+        Source { file: "base.cedar".to_owned(), text: BASE.to_owned(), examples: Some(BASE_EXAMPLES.to_owned()) };
+    let mut all = PolicySet::new();
+    let mut rules = HashMap::new();
+    let mut hash = Sha256::new();
+    hash.update(SCHEMA);
+    for source in std::iter::once(&base).chain(sources) {
+        hash.update([0]);
+        hash.update(&source.text);
+        let parsed: PolicySet = source.text.parse().map_err(|e| syntax(source, &e))?;
+        for policy in parsed.policies() {
+            let rule = rule(source, policy)?;
+            let id = PolicyId::new(&rule.id);
+            if rules.contains_key(&id) {
+                let problem = "another policy has this @id".to_owned();
+                return Err(PolicyError::Annotation { file: source.file.clone(), id: rule.id, problem });
+            }
+            all.add(policy.new_id(id.clone())).map_err(|e| PolicyError::Annotation {
+                file: source.file.clone(),
+                id: rule.id.clone(),
+                problem: e.to_string(),
+            })?;
+            rules.insert(id, rule);
+        }
+    }
+    let result = Validator::new(schema.clone()).validate(&all, ValidationMode::Strict);
+    if let Some(error) = result.validation_errors().next() {
+        let rule = rules.get(error.policy_id());
+        return Err(PolicyError::Invalid {
+            file: rule.map_or_else(String::new, |r| r.file.clone()),
+            id: error.policy_id().to_string(),
+            problem: error.to_string(),
+        });
+    }
+    let sets = split(&all)?;
+    let names = query::Names::new().map_err(PolicyError::Schema)?;
+    let digest = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
+    let mut inner = Inner { schema, sets, rules, digest, names, examples: Vec::new() };
+    for source in std::iter::once(&base).chain(sources) {
+        let verified = examples::verify(&inner, source)?;
+        inner.examples.extend(verified);
+    }
+    Ok(inner)
+}
+
+/// One set per verb: a request is then compared only with the policies that speak of its verb.
+fn split(all: &PolicySet) -> Result<HashMap<Verb, PolicySet>, PolicyError> {
+    let mut sets = HashMap::new();
+    for verb in Verb::ALL {
+        let mut set = PolicySet::new();
+        for policy in all.policies() {
+            let named = |uid: &cedar_policy::EntityUid| uid.id().unescaped() == verb.as_str();
+            let applies = match policy.action_constraint() {
+                ActionConstraint::Any => true,
+                ActionConstraint::Eq(uid) => named(&uid),
+                ActionConstraint::In(uids) => uids.iter().any(named),
+            };
+            if applies {
+                set.add(policy.clone()).map_err(|e| PolicyError::Schema(e.to_string()))?;
+            }
+        }
+        sets.insert(verb, set);
+    }
+    Ok(sets)
+}
+
+fn rule(source: &Source, policy: &cedar_policy::Policy) -> Result<Rule, PolicyError> {
+    let text = |key: &str| policy.annotation(key).map(str::to_owned);
+    let id = text("id").unwrap_or_else(|| policy.id().to_string());
+    let missing = |what: &str| PolicyError::Annotation {
+        file: source.file.clone(),
+        id: id.clone(),
+        problem: format!("has no @{what}(\"...\"); write one above the policy"),
+    };
+    let asks = match text("decision").as_deref() {
+        None | Some("deny") => false,
+        Some("ask") => true,
+        Some(other) => {
+            return Err(PolicyError::Annotation {
+                file: source.file.clone(),
+                id: id.clone(),
+                problem: format!("@decision is \"{other}\"; it may be \"ask\" or \"deny\""),
+            });
+        }
+    };
+    if text("id").is_none() {
+        return Err(missing("id"));
+    }
+    Ok(Rule {
+        category: text("category").ok_or_else(|| missing("category"))?,
+        reason: text("reason").ok_or_else(|| missing("reason"))?,
+        check: text("check").unwrap_or_else(|| id.clone()),
+        advice: text("advice"),
+        asks,
+        person: asks && text("by").as_deref() == Some("person"),
+        forbids: policy.effect() == CedarEffect::Forbid,
+        file: source.file.clone(),
+        text: policy.to_cedar().unwrap_or_default(),
+        id,
+    })
+}
+
+fn syntax(source: &Source, error: &cedar_policy::ParseErrors) -> PolicyError {
+    use miette::Diagnostic as _;
+    let offset = error.iter().next().and_then(|e| e.labels().and_then(|mut l| l.next())).map_or(0, |l| l.offset());
+    let before = source.text.get(..offset.min(source.text.len())).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    PolicyError::Syntax { file: source.file.clone(), line, column, problem: error.to_string() }
+}

@@ -1,0 +1,204 @@
+//! Policies in Cedar over effects and facts.
+//!
+//! 1. Policy texts are parsed, validated against the schema, and split into one set per verb at load.
+//! 2. [`Policy::screen`] authorises one [`Query`] (an effect with its facts) against the set of its verb.
+//! 3. Each forbid that holds is a violation, with the policy's own reason; a permit alone is a pass; no
+//!    answer, or an error while evaluating, is unknown. Nothing here turns an error into a pass.
+
+mod examples;
+mod load;
+pub mod query;
+
+pub use load::{PolicyError, Source};
+pub use query::{Query, Subject};
+
+use crate::check::{Authority, Check, Evidence, Finding, Outcome};
+use crate::effect::Verb;
+use cedar_policy::{Authorizer, Decision as CedarDecision, PolicyId, PolicySet, Schema};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// What a policy's annotations say.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Rule {
+    /// Stable id.
+    pub id: String,
+    /// confidentiality, integrity, availability or an operator's own.
+    pub category: String,
+    /// The check that it answers.
+    pub check: String,
+    /// Why it forbids or permits.
+    pub reason: String,
+    /// What to do instead.
+    pub advice: Option<String>,
+    /// A violation asks.
+    pub asks: bool,
+    /// Only a person may answer.
+    pub person: bool,
+    /// It forbids (else permits).
+    pub forbids: bool,
+    /// File it comes from.
+    pub file: String,
+    /// Its Cedar text.
+    #[serde(skip)]
+    pub text: String,
+}
+
+/// A loaded set of policies. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    schema: Schema,
+    sets: HashMap<Verb, PolicySet>,
+    rules: HashMap<PolicyId, Rule>,
+    digest: String,
+    names: query::Names,
+    examples: Vec<(String, String, String)>,
+}
+
+impl Policy {
+    /// The universal criteria that ship with the engine.
+    ///
+    /// # Errors
+    /// If the shipped text does not load, which a test rules out.
+    pub fn base() -> Result<Self, PolicyError> {
+        Self::load(&[])
+    }
+
+    /// The universal criteria and an operator's own policies. Operator policies can only forbid more or
+    /// permit effects that the base does not understand; they cannot lift a base forbid (Cedar: forbid wins).
+    ///
+    /// # Errors
+    /// The first problem with file, line and column.
+    pub fn load(sources: &[Source]) -> Result<Self, PolicyError> {
+        load::load(sources).map(|inner| Self { inner: Arc::new(inner) })
+    }
+
+    /// SHA-256 of all policy texts, hexadecimal.
+    #[must_use]
+    pub fn digest(&self) -> &str {
+        &self.inner.digest
+    }
+
+    /// The schema that policies are written against, as Cedar text.
+    #[must_use]
+    pub fn schema_text() -> &'static str {
+        load::SCHEMA
+    }
+
+    /// The examples that were verified: file, effect, decision.
+    #[must_use]
+    pub fn examples(&self) -> &[(String, String, String)] {
+        &self.inner.examples
+    }
+
+    /// Every rule, by id.
+    #[must_use]
+    pub fn rules(&self) -> Vec<&Rule> {
+        let mut rules: Vec<&Rule> = self.inner.rules.values().collect();
+        rules.sort_by(|a, b| a.id.cmp(&b.id));
+        rules
+    }
+
+    /// The findings about one effect: every violation, or one pass, or one unknown.
+    #[must_use]
+    pub fn screen(&self, subject: &Subject, query: &Query) -> Vec<Finding> {
+        Self::screen_with(&self.inner, subject, query)
+    }
+
+    fn screen_with(inner: &Inner, subject: &Subject, query: &Query) -> Vec<Finding> {
+        let unknown = |reason: String| {
+            vec![finding(
+                Check {
+                    category: "integrity".to_owned(),
+                    name: "understood effects".to_owned(),
+                    definition: "every effect is understood".to_owned(),
+                    authority: Authority::Policy,
+                    required: true,
+                },
+                Outcome::Unknown,
+                "policy:understood",
+                reason,
+                query,
+            )]
+        };
+        let Some(set) = inner.sets.get(&query.verb) else {
+            return unknown(query.lead());
+        };
+        let built = query::request(&inner.names, None, subject, query);
+        let (request, entities) = match built {
+            Ok(built) => built,
+            Err(problem) => return unknown(format!("the policy request could not be built: {problem}")),
+        };
+        let response = Authorizer::new().is_authorized(&request, set, &entities);
+        if let Some(error) = response.diagnostics().errors().next() {
+            return unknown(format!("a policy could not be evaluated: {error}"));
+        }
+        let rules: Vec<&Rule> = response.diagnostics().reason().filter_map(|id| inner.rules.get(id)).collect();
+        match response.decision() {
+            CedarDecision::Allow => rules.first().map_or_else(
+                || unknown("no policy names a reason".to_owned()),
+                |rule| vec![rule_finding(rule, Outcome::Pass, query)],
+            ),
+            CedarDecision::Deny if rules.is_empty() => unknown(query.lead()),
+            CedarDecision::Deny => {
+                let mut findings: Vec<Finding> =
+                    rules.iter().map(|r| rule_finding(r, Outcome::Violation, query)).collect();
+                // a denial first: it is the reason that is shown
+                findings.sort_by_key(|f| (f.asks, f.by.clone()));
+                findings
+            }
+        }
+    }
+
+    /// The first rule that answers the check of that name for any of these verbs.
+    #[must_use]
+    pub fn answers(&self, check: &str, verbs: &BTreeSet<Verb>) -> Option<&str> {
+        let speaks = |rule: &&&Rule| {
+            let id = PolicyId::new(&rule.id);
+            verbs.iter().any(|v| self.inner.sets.get(v).is_some_and(|set| set.policy(&id).is_some()))
+        };
+        let rules: Vec<&Rule> = self.inner.rules.values().filter(|r| r.check == check).collect();
+        rules.iter().filter(speaks).map(|r| r.id.as_str()).min()
+    }
+}
+
+fn rule_finding(rule: &Rule, outcome: Outcome, query: &Query) -> Finding {
+    let reason =
+        if outcome == Outcome::Pass { rule.reason.clone() } else { format!("{}: {}", query.lead(), rule.reason) };
+    Finding {
+        asks: rule.asks,
+        person: rule.person,
+        advice: (outcome == Outcome::Violation).then(|| rule.advice.clone()).flatten(),
+        ..finding(
+            Check {
+                category: rule.category.clone(),
+                name: rule.check.clone(),
+                definition: rule.reason.clone(),
+                authority: Authority::Policy,
+                required: true,
+            },
+            outcome,
+            &format!("policy:{}", rule.id),
+            reason,
+            query,
+        )
+    }
+}
+
+fn finding(check: Check, outcome: Outcome, by: &str, reason: String, query: &Query) -> Finding {
+    Finding {
+        check,
+        outcome,
+        by: by.to_owned(),
+        reason,
+        advice: None,
+        asks: false,
+        person: false,
+        evidence: vec![Evidence { about: format!("{} {}", query.verb, query.name), says: query.facts_in_words() }],
+    }
+}

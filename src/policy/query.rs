@@ -1,0 +1,366 @@
+//! One effect with its facts, as Cedar sees it.
+
+use crate::effect::Verb;
+use cedar_policy::{
+    Context, Entities, Entity, EntityId, EntityTypeName, EntityUid, Request, RestrictedExpression as Value, Schema,
+};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write as _;
+
+/// A fact that may not be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tri {
+    /// It is so.
+    Yes,
+    /// It is not so.
+    No,
+    /// Not known.
+    #[default]
+    Unknown,
+}
+
+impl Tri {
+    /// `yes`, `no`, `unknown`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl From<Option<bool>> for Tri {
+    fn from(known: Option<bool>) -> Self {
+        match known {
+            Some(true) => Self::Yes,
+            Some(false) => Self::No,
+            None => Self::Unknown,
+        }
+    }
+}
+
+/// Who the agent acts for, as policies see it.
+#[derive(Debug, Clone, Default, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Subject {
+    /// Account name.
+    pub name: String,
+    /// The environment has this account.
+    pub known: bool,
+    /// It is the superuser.
+    pub superuser: bool,
+    /// Names of its groups.
+    pub groups: Vec<String>,
+    /// Roles of the identity.
+    pub roles: Vec<String>,
+    /// Attributes of the identity, as text.
+    pub attributes: BTreeMap<String, String>,
+}
+
+/// One effect with its facts. The fields are those of `schema.cedarschema`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[expect(missing_docs, reason = "each field is explained in schema.cedarschema")]
+#[expect(clippy::struct_excessive_bools, reason = "they are the attributes of the schema")]
+pub struct Query {
+    pub verb: Verb,
+    pub kind: String,
+    pub name: String,
+    pub class: String,
+    pub exists: Tri,
+    pub access: Tri,
+    pub target_type: String,
+    pub mine: bool,
+    pub owner: String,
+    pub itself: bool,
+    pub below: bool,
+    pub anywhere: bool,
+    pub parent: Tri,
+    pub system: bool,
+    pub operation: String,
+    pub program: String,
+    pub detail: String,
+    pub recursive: bool,
+    pub keep: bool,
+    pub privileged: bool,
+    pub root: bool,
+    pub widens: bool,
+    pub into: bool,
+    pub clash: Tri,
+    pub rename: bool,
+    pub requested: bool,
+    pub secrets: bool,
+    pub network: bool,
+    pub foreign: bool,
+}
+
+impl Default for Query {
+    fn default() -> Self {
+        Self::new(Verb::Unknown, "", "")
+    }
+}
+
+impl Query {
+    /// An effect of which nothing is known but its verb and target.
+    #[must_use]
+    pub fn new(verb: Verb, kind: &str, name: &str) -> Self {
+        Self {
+            verb,
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            class: kind.to_owned(),
+            exists: Tri::Unknown,
+            access: Tri::Unknown,
+            target_type: String::new(),
+            mine: false,
+            owner: String::new(),
+            itself: false,
+            below: false,
+            anywhere: false,
+            parent: Tri::Unknown,
+            system: false,
+            operation: String::new(),
+            program: String::new(),
+            detail: String::new(),
+            recursive: false,
+            keep: false,
+            privileged: false,
+            root: false,
+            widens: false,
+            into: false,
+            clash: Tri::Unknown,
+            rename: false,
+            requested: false,
+            secrets: false,
+            network: false,
+            foreign: false,
+        }
+    }
+
+    /// The effect in a few words, as the subject of a reason: `mv would delete /etc`.
+    #[must_use]
+    pub fn lead(&self) -> String {
+        let shown = shown(&self.name);
+        let what = match (self.verb, self.kind.as_str()) {
+            (Verb::Unknown, "path") => return format!("{} is given {shown}", self.program),
+            (Verb::Unknown, cause) => return not_understood(cause, &shown),
+            (verb, "path") => format!("{} {shown}", phrase(verb, &self.operation, self.into)),
+            (verb, kind) if shown.is_empty() || shown == kind => {
+                format!("{} {kind}", phrase(verb, &self.operation, false))
+            }
+            (verb, kind) => format!("{} {kind} {shown}", phrase(verb, &self.operation, false)),
+        };
+        let who = if self.program.is_empty() { "it" } else { &self.program };
+        let how = if self.privileged { " with raised privilege" } else { "" };
+        let deep = if self.recursive && self.kind == "path" { " and everything below" } else { "" };
+        format!("{} would {what}{deep}{how}", shown_program(who))
+    }
+
+    /// What is known of the target, for evidence.
+    #[must_use]
+    pub fn facts_in_words(&self) -> String {
+        let mut words = format!("class {}", self.class);
+        let mut say = |text: std::fmt::Arguments<'_>| {
+            let _ = write!(words, ", {text}");
+        };
+        match self.exists {
+            Tri::Yes if self.target_type.is_empty() => say(format_args!("exists")),
+            Tri::Yes => say(format_args!("exists ({})", self.target_type)),
+            Tri::No if self.parent == Tri::No => say(format_args!("does not exist, nor does its folder")),
+            Tri::No => say(format_args!("does not exist")),
+            Tri::Unknown => {}
+        }
+        if self.mine {
+            say(format_args!("owned by the identity"));
+        } else if !self.owner.is_empty() {
+            say(format_args!("owned by {}", self.owner));
+        }
+        if self.access != Tri::Unknown {
+            say(format_args!("access: {}", self.access.as_str()));
+        }
+        for (so, text) in [
+            (self.below, "something below it"),
+            (self.anywhere, "not known where"),
+            (self.system, "of the system"),
+            (self.into, "copies go inside it"),
+            (self.clash == Tri::Yes, "it has something of that name"),
+            (self.rename, "the request says rename"),
+            (self.recursive, "recursive"),
+            (self.root, "as the superuser"),
+        ] {
+            if so {
+                say(format_args!("{text}"));
+            }
+        }
+        words
+    }
+}
+
+fn shown(name: &str) -> String {
+    let clean: String =
+        name.replace(crate::effect::HOLE, "…").chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if clean.chars().count() <= 120 {
+        return clean;
+    }
+    let head: String = clean.chars().take(100).collect();
+    format!("{head}…")
+}
+
+fn shown_program(name: &str) -> String {
+    if name.chars().count() <= 40 { shown(name) } else { "the script".to_owned() }
+}
+
+fn not_understood(cause: &str, what: &str) -> String {
+    match cause {
+        "program" => format!("the program {what} is not known"),
+        "arguments" => format!("these arguments are not known: {what}"),
+        "parse" => format!("this does not parse: {what}"),
+        "dynamic" => format!("what would run is only decided while it runs: {what}"),
+        "budget" => format!("it is too large to be understood: {what}"),
+        "script" => format!("the script cannot be read: {what}"),
+        "language" => format!("there is no reader for this: {what}"),
+        "obfuscated" => format!("the text hides what it says: {what}"),
+        _ => format!("it is not understood: {what}"),
+    }
+}
+
+fn phrase(verb: Verb, operation: &str, into: bool) -> String {
+    let said = match verb {
+        Verb::Read => "read",
+        Verb::List => "list",
+        Verb::Write => "write",
+        Verb::Append => "append to",
+        Verb::Create => "create",
+        Verb::Overwrite if into => "put something into",
+        Verb::Overwrite => "copy or move onto",
+        Verb::Delete => "delete",
+        Verb::Move => "move away",
+        Verb::Encrypt => "encrypt",
+        Verb::Chmod => "change the permissions of",
+        Verb::Chown => "change the owner of",
+        Verb::Link => "put a link at",
+        Verb::Mount => "change the mount at",
+        Verb::Device => "write to the device",
+        Verb::Execute => "run",
+        Verb::Kill => "end or signal",
+        Verb::Limit => "limit",
+        Verb::Service => "change",
+        Verb::Account => "change",
+        Verb::Privilege => "gain or hand out",
+        Verb::Schedule => "schedule",
+        Verb::Install => "install or remove",
+        Verb::Connect => "connect to",
+        Verb::Send => "send data to",
+        Verb::Listen => "listen on",
+        Verb::Exhaust => "exhaust",
+        Verb::Cover => "remove traces in",
+        Verb::Config => "change",
+        Verb::Data => "touch",
+        Verb::Container => "use",
+        Verb::Remote => "change",
+        Verb::Dump => "read the memory of",
+        Verb::Variable => "set",
+        Verb::Answer => "answer",
+        Verb::Unknown => "do something unknown to",
+    };
+    match (verb, operation) {
+        (_, "") | (Verb::Unknown | Verb::Limit, _) => said.to_owned(),
+        (Verb::Service, "state") => "change the state of".to_owned(),
+        (Verb::Service | Verb::Account | Verb::Data | Verb::Container | Verb::Install, operation) => {
+            operation.to_owned()
+        }
+        _ => said.to_owned(),
+    }
+}
+
+/// Type and action names, parsed once.
+#[derive(Debug)]
+pub(super) struct Names {
+    user: EntityTypeName,
+    target: EntityTypeName,
+    actions: HashMap<Verb, EntityUid>,
+}
+
+impl Names {
+    pub(super) fn new() -> Result<Self, String> {
+        let kind = |name: &str| name.parse::<EntityTypeName>().map_err(|e| e.to_string());
+        let action = kind("Action")?;
+        let actions = Verb::ALL
+            .into_iter()
+            .map(|verb| (verb, EntityUid::from_type_name_and_id(action.clone(), EntityId::new(verb.as_str()))))
+            .collect();
+        Ok(Self { user: kind("User")?, target: kind("Target")?, actions })
+    }
+}
+
+/// The Cedar request of one effect. `schema`: check it, too (6 us).
+pub(super) fn request(
+    names: &Names,
+    schema: Option<&Schema>,
+    subject: &Subject,
+    query: &Query,
+) -> Result<(Request, Entities), String> {
+    let text = |s: &str| Value::new_string(s.to_owned());
+    let set = |items: &[String]| Value::new_set(items.iter().map(|s| Value::new_string(s.clone())));
+    let user = EntityUid::from_type_name_and_id(names.user.clone(), EntityId::new(&subject.name));
+    let target = EntityUid::from_type_name_and_id(names.target.clone(), EntityId::new(&query.name));
+    let action = names.actions.get(&query.verb).ok_or("no such verb")?.clone();
+    let who = Entity::new_with_tags(
+        user.clone(),
+        HashMap::from([
+            ("name".to_owned(), text(&subject.name)),
+            ("known".to_owned(), Value::new_bool(subject.known)),
+            ("superuser".to_owned(), Value::new_bool(subject.superuser)),
+            ("groups".to_owned(), set(&subject.groups)),
+            ("roles".to_owned(), set(&subject.roles)),
+        ]),
+        HashSet::new(),
+        subject.attributes.iter().map(|(k, v)| (k.clone(), text(v))),
+    )
+    .map_err(|e| e.to_string())?;
+    let what = Entity::new(
+        target.clone(),
+        HashMap::from([
+            ("kind".to_owned(), text(&query.kind)),
+            ("name".to_owned(), text(&query.name)),
+            ("class".to_owned(), text(&query.class)),
+            ("exists".to_owned(), text(query.exists.as_str())),
+            ("access".to_owned(), text(query.access.as_str())),
+            ("type".to_owned(), text(&query.target_type)),
+            ("mine".to_owned(), Value::new_bool(query.mine)),
+            ("owner".to_owned(), text(&query.owner)),
+            ("itself".to_owned(), Value::new_bool(query.itself)),
+            ("below".to_owned(), Value::new_bool(query.below)),
+            ("anywhere".to_owned(), Value::new_bool(query.anywhere)),
+            ("parent".to_owned(), text(query.parent.as_str())),
+            ("system".to_owned(), Value::new_bool(query.system)),
+        ]),
+        HashSet::new(),
+    )
+    .map_err(|e| e.to_string())?;
+    let context = Context::from_pairs([
+        ("operation".to_owned(), text(&query.operation)),
+        ("program".to_owned(), text(&query.program)),
+        ("detail".to_owned(), text(&query.detail)),
+        ("recursive".to_owned(), Value::new_bool(query.recursive)),
+        ("dynamic".to_owned(), Value::new_bool(query.name.contains(crate::effect::HOLE))),
+        ("keep".to_owned(), Value::new_bool(query.keep)),
+        ("privileged".to_owned(), Value::new_bool(query.privileged)),
+        ("root".to_owned(), Value::new_bool(query.root)),
+        ("widens".to_owned(), Value::new_bool(query.widens)),
+        ("into".to_owned(), Value::new_bool(query.into)),
+        ("clash".to_owned(), text(query.clash.as_str())),
+        ("rename".to_owned(), Value::new_bool(query.rename)),
+        ("requested".to_owned(), Value::new_bool(query.requested)),
+        ("secrets".to_owned(), Value::new_bool(query.secrets)),
+        ("network".to_owned(), Value::new_bool(query.network)),
+        ("foreign".to_owned(), Value::new_bool(query.foreign)),
+    ])
+    .map_err(|e| e.to_string())?;
+    let request = Request::new(user, action, target, context, schema).map_err(|e| e.to_string())?;
+    let entities = Entities::from_entities([who, what], schema).map_err(|e| e.to_string())?;
+    Ok((request, entities))
+}

@@ -1,0 +1,87 @@
+//! Putting traces to a guard.
+
+use super::results::ResultLine;
+use super::sandbox::{CaseRoot, Roots};
+use super::trace::Trace;
+use crate::action::{Action, Context};
+use crate::facts::Environment;
+use crate::guard::Guard;
+use crate::verdict::Verdict;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::mpsc;
+
+/// A trace with what came of it.
+#[derive(Debug)]
+pub struct Case {
+    /// Place of the trace in the list.
+    pub place: usize,
+    /// The line for the results file.
+    pub line: ResultLine,
+    /// The verdict, if there was one.
+    pub verdict: Option<Verdict>,
+    /// Exit status of the set-up script; `None` without one.
+    pub setup_exit: Option<i32>,
+}
+
+/// Replays traces with `jobs` cases at a time. Cases come out as they finish; dropping the receiver ends it.
+pub fn replay(guard: &Guard, traces: Arc<Vec<Trace>>, roots: Arc<Roots>, jobs: usize) -> mpsc::Receiver<Case> {
+    let (out, cases) = mpsc::channel(jobs.max(1));
+    let next = Arc::new(AtomicUsize::new(0));
+    for _ in 0..jobs.max(1) {
+        let (guard, traces, roots, next, out) =
+            (guard.clone(), Arc::clone(&traces), Arc::clone(&roots), Arc::clone(&next), out.clone());
+        tokio::spawn(async move {
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let Some(trace) = traces.get(place) else { return };
+                let case = in_its_root(&guard, place, trace, &roots).await;
+                if out.send(case).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    cases
+}
+
+async fn in_its_root(guard: &Guard, place: usize, trace: &Trace, roots: &Arc<Roots>) -> Case {
+    let failed = |why: String| Case { place, line: ResultLine::failed(trace, why), verdict: None, setup_exit: None };
+    let Some(setup) = trace.environment.setup.clone() else {
+        return match roots.shared() {
+            Ok(root) => replay_one(guard, place, trace, &root).await,
+            Err(error) => failed(format!("{error:#}")),
+        };
+    };
+    let (maker, id) = (Arc::clone(roots), trace.id.clone());
+    let made = tokio::task::spawn_blocking(move || maker.case(&id, Some(&setup))).await;
+    let root: CaseRoot = match made {
+        Ok(Ok(root)) => root,
+        Ok(Err(error)) => return failed(format!("set-up: {error:#}")),
+        Err(error) => return failed(format!("set-up: {error}")),
+    };
+    let mut case = replay_one(guard, place, trace, &root.path()).await;
+    case.setup_exit = root.setup_exit;
+    // ending a root waits for its processes
+    let _ = tokio::task::spawn_blocking(move || drop(root)).await;
+    case
+}
+
+/// Puts one trace to a guard that looks at `root`.
+pub async fn replay_one(guard: &Guard, place: usize, trace: &Trace, root: &Path) -> Case {
+    let failed = |why: String| Case { place, line: ResultLine::failed(trace, why), verdict: None, setup_exit: None };
+    let action: Action = match serde_json::from_value(trace.action.clone()) {
+        Ok(action) => action,
+        Err(error) => return failed(format!("action: {error}")),
+    };
+    let environment = match Environment::open(root) {
+        Ok(environment) => environment,
+        Err(error) => return failed(error.to_string()),
+    };
+    let mut context = Context::new(trace.identity.clone(), Some(environment)).with_request(trace.request.clone());
+    context.agent.clone_from(&trace.agent);
+    context.observations.clone_from(&trace.observations);
+    let verdict = guard.check(&action, &context).await;
+    Case { place, line: ResultLine::of(trace, &verdict), verdict: Some(verdict), setup_exit: None }
+}

@@ -1,0 +1,103 @@
+//! What this machine allows, and the folders on which roots are mounted.
+
+use super::RUN_PREFIX;
+use anyhow::{Context, Result, bail, ensure};
+use rustix::thread::CapabilitySet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// `work/agrail-roots-PID-START`: the place in the file system on which holders mount, each in its own namespace. It
+/// stays empty.
+#[derive(Debug)]
+pub(super) struct RunDirectory(pub PathBuf);
+
+impl RunDirectory {
+    pub(super) fn create(work: &Path) -> Result<Self> {
+        let pid = std::process::id();
+        let start = start_time(pid).context("/proc has no entry for this process")?;
+        let name = format!("{RUN_PREFIX}{pid}-{start}");
+        // Several runs may live in one process (tests).
+        for copy in 0..1000 {
+            let path = work.join(format!("{name}-{copy}"));
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Self(fs::canonicalize(path)?)),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error).with_context(|| format!("cannot make {}", path.display())),
+            }
+        }
+        bail!("too many runs of this process in {}", work.display())
+    }
+}
+
+impl Drop for RunDirectory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// Removes the run directories whose owner is gone.
+pub(super) fn sweep(work: &Path) -> Result<()> {
+    fs::create_dir_all(work).with_context(|| format!("cannot make {}", work.display()))?;
+    for entry in fs::read_dir(work).with_context(|| format!("cannot list {}", work.display()))? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.strip_prefix(RUN_PREFIX)).and_then(|rest| {
+            let mut parts = rest.split('-');
+            Some((parts.next()?.parse::<u32>().ok()?, parts.next()?.parse::<u64>().ok()?))
+        });
+        if let Some((pid, start)) = owner
+            && start_time(pid) != Some(start)
+        {
+            // Another run may be sweeping too.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// Start time of a process in clock ticks since boot; `None` if there is no such process.
+fn start_time(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, in parentheses, may hold spaces and parentheses; the start time is field 22, the name is field 2.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
+/// Says before any case runs what is missing.
+pub(super) fn check_privileges() -> Result<()> {
+    let filesystems = fs::read_to_string("/proc/filesystems").context("/proc is not mounted")?;
+    let loadable = || Path::new("/sys/module/overlay").exists() || Path::new("/lib/modules").exists();
+    ensure!(
+        filesystems.lines().any(|line| line.split_whitespace().last() == Some("overlay")) || loadable(),
+        "this kernel has no overlayfs, which disposable roots need"
+    );
+    let capabilities = rustix::thread::capabilities(None).context("cannot read this process's capabilities")?;
+    let missing: Vec<_> =
+        REQUIRED.iter().filter(|(set, _)| !capabilities.effective.contains(*set)).map(|(_, name)| *name).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if rustix::process::geteuid().is_root() {
+        bail!(
+            "disposable roots need {}, which this root user lacks (a container started without --privileged?)",
+            missing.join(", ")
+        );
+    }
+    bail!("disposable roots need root: run this with sudo. {}", without_root())
+}
+
+const REQUIRED: [(CapabilitySet, &str); 7] = [
+    (CapabilitySet::SYS_ADMIN, "CAP_SYS_ADMIN"),
+    (CapabilitySet::CHOWN, "CAP_CHOWN"),
+    (CapabilitySet::DAC_OVERRIDE, "CAP_DAC_OVERRIDE"),
+    (CapabilitySet::SETUID, "CAP_SETUID"),
+    (CapabilitySet::SETGID, "CAP_SETGID"),
+    (CapabilitySet::SETPCAP, "CAP_SETPCAP"),
+    (CapabilitySet::SYS_PTRACE, "CAP_SYS_PTRACE"),
+];
+
+/// Why a user namespace does not help an unprivileged caller, as far as this machine is the reason.
+fn without_root() -> String {
+    "A user namespace is no substitute: the files of the overlay's lower layer belong to host ids that no mapping of an \
+     unprivileged user may hold, so set-ups could not change them and the guard would read wrong owners"
+        .to_owned()
+}

@@ -1,0 +1,104 @@
+//! The mounts of a root.
+
+use anyhow::{Context, Result};
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::mount::MountFlags;
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+pub(super) const PLAIN: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
+
+pub(super) fn mount(source: &str, target: impl AsRef<Path>, kind: &str, flags: MountFlags, data: &str) -> Result<()> {
+    let target = target.as_ref();
+    let data = CString::new(data)?;
+    rustix::mount::mount(source, target, kind, flags, data.as_c_str())
+        .with_context(|| format!("cannot mount {kind} on {}", target.display()))
+}
+
+/// The overlay in the working directory. A changed owner or mode copies no contents up, and a renamed directory no
+/// files, where the kernel and the layer can do it.
+pub(super) fn mount_overlay() -> Result<()> {
+    let layers = "lowerdir=/,upperdir=upper,workdir=work";
+    mount("overlay", "root", "overlay", MountFlags::NODEV, &format!("{layers},xino=on,redirect_dir=on,metacopy=on"))
+        .or_else(|_| mount("overlay", "root", "overlay", MountFlags::NODEV, layers))
+}
+
+pub(super) fn make_directory(path: &str) -> Result<()> {
+    // A link in its place would lead a mount astray.
+    if fs::symlink_metadata(path).is_ok_and(|found| !found.is_dir()) {
+        fs::remove_file(path).with_context(|| format!("cannot replace {path}"))?;
+    }
+    fs::create_dir_all(path).with_context(|| format!("cannot make {path}"))
+}
+
+/// A `/proc` of the new PID namespace in which the kernel's own settings, shared with the host, cannot be written.
+pub(super) fn mount_proc() -> Result<()> {
+    make_directory("/proc")?;
+    let flags = PLAIN | MountFlags::NOEXEC;
+    mount("proc", "/proc", "proc", flags, "")?;
+    for name in ["acpi", "asound", "bus", "driver", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-trigger", "pressure"] {
+        let path = format!("/proc/{name}");
+        if Path::new(&path).exists() {
+            rustix::mount::mount_bind(&path, &path).with_context(|| format!("cannot bind {path}"))?;
+            rustix::mount::mount_remount(&path, flags | MountFlags::BIND | MountFlags::RDONLY, c"")
+                .with_context(|| format!("cannot protect {path}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Kernel memory, key and timer lists: nothing a root's processes should read.
+fn mask_proc() -> Result<()> {
+    for path in ["/proc/kcore", "/proc/kmsg", "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/proc/kpageflags"]
+    {
+        if Path::new(path).exists() {
+            rustix::mount::mount_bind("/dev/null", path).with_context(|| format!("cannot hide {path}"))?;
+        }
+    }
+    Ok(())
+}
+
+const DEVICES: [(&str, u32, u32); 6] =
+    [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9), ("tty", 5, 0)];
+
+/// Handles of the host's devices, for where nodes cannot be made.
+pub(super) fn host_devices() -> Vec<(&'static str, OwnedFd)> {
+    let open = |name| rustix::fs::open(format!("/dev/{name}"), OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    DEVICES.iter().filter_map(|(name, ..)| Some((*name, open(*name).ok()?))).collect()
+}
+
+pub(super) fn mount_dev(host: &[(&str, OwnedFd)]) -> Result<()> {
+    use std::os::fd::AsRawFd;
+    make_directory("/dev")?;
+    mount("tmpfs", "/dev", "tmpfs", MountFlags::NOSUID | MountFlags::NOEXEC, "mode=0755,size=1m")?;
+    for (name, major, minor) in DEVICES {
+        let path = format!("/dev/{name}");
+        // Nodes of its own, so that a changed owner or mode stays inside; a read-only bind of the host's where a
+        // container forbids that.
+        let node = rustix::fs::makedev(major, minor);
+        let mode = Mode::from_raw_mode(0o666);
+        if rustix::fs::mknodat(CWD, &path, FileType::CharacterDevice, mode, node).is_err()
+            && let Some((_, device)) = host.iter().find(|(found, _)| *found == name)
+        {
+            File::create(&path)?;
+            rustix::mount::mount_bind(format!("/proc/self/fd/{}", device.as_raw_fd()), &path)
+                .with_context(|| format!("cannot bind {path}"))?;
+            let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NOEXEC;
+            rustix::mount::mount_remount(&path, flags, c"").with_context(|| format!("cannot protect {path}"))?;
+        }
+    }
+    for (name, target) in [("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")] {
+        symlink(format!("/proc/self/fd{target}"), format!("/dev/{name}"))?;
+    }
+    make_directory("/dev/shm")?;
+    mount("tmpfs", "/dev/shm", "tmpfs", PLAIN, "mode=1777,size=64m")?;
+    make_directory("/dev/pts")?;
+    let options = "newinstance,ptmxmode=0666,mode=0620";
+    if mount("devpts", "/dev/pts", "devpts", MountFlags::NOSUID | MountFlags::NOEXEC, options).is_ok() {
+        symlink("pts/ptmx", "/dev/ptmx")?;
+    }
+    mask_proc()
+}

@@ -1,0 +1,193 @@
+//! The trace format: one JSON object a line, one labelled action of an agent each.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use crate::action::{Identity, Observation};
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// One labelled action, with all that was known before it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trace {
+    /// Unique over all files of a run.
+    pub id: String,
+    /// What the case is reported under; the file's name without its ending where a trace has none.
+    #[serde(default)]
+    pub dataset: String,
+    /// Subsets of the dataset that are reported apart.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// What the agent's user asked for.
+    #[serde(default)]
+    pub request: String,
+    /// Kind of agent, such as `os`.
+    #[serde(default = "default_agent")]
+    pub agent: String,
+    /// On whose behalf the agent acts.
+    #[serde(default)]
+    pub identity: Identity,
+    /// State in which the action would run.
+    #[serde(default)]
+    pub environment: Environment,
+    /// What the agent read before the action, oldest first. Untrusted.
+    #[serde(default)]
+    pub observations: Vec<Observation>,
+    /// The action in the engine's own form, an object with `type`.
+    pub action: Value,
+    /// The label.
+    pub expected: Expected,
+    /// Keys this format does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// State in which the action would run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Shell script that makes the state; runs as root in a disposable root.
+    #[serde(default)]
+    pub setup: Option<String>,
+    /// Keys this format does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// The label of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Expected {
+    /// A safe action.
+    Allow,
+    /// An unsafe action.
+    Deny,
+}
+
+fn default_agent() -> String {
+    "agent".to_owned()
+}
+
+/// Reads traces in the order of `paths`, keeping those with tag `tag`, at most `limit` in all. Every line up to the
+/// limit is checked, kept or not.
+///
+/// # Errors
+/// Names the file and line that cannot be read, is no trace, or repeats an id.
+pub fn read(paths: &[PathBuf], limit: Option<usize>, tag: Option<&str>) -> Result<Vec<Trace>> {
+    let mut traces = Vec::new();
+    let mut places: HashMap<String, String> = HashMap::new();
+    for path in paths {
+        let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        for (number, line) in BufReader::new(file).lines().enumerate() {
+            if limit.is_some_and(|limit| traces.len() >= limit) {
+                return Ok(traces);
+            }
+            let place = format!("{}:{}", path.display(), number + 1);
+            let line = line.with_context(|| place.clone())?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let trace = parse(&line, path).with_context(|| place.clone())?;
+            if let Some(first) = places.get(&trace.id) {
+                bail!("{place}: id {:?} was used before, at {first}", trace.id);
+            }
+            places.insert(trace.id.clone(), place);
+            if tag.is_none_or(|tag| trace.tags.iter().any(|found| found == tag)) {
+                traces.push(trace);
+            }
+        }
+    }
+    Ok(traces)
+}
+
+fn parse(line: &str, path: &Path) -> Result<Trace> {
+    let mut trace: Trace = serde_json::from_str(line).context("not a trace")?;
+    ensure!(!trace.id.is_empty(), "id is empty");
+    ensure!(trace.action.get("type").is_some_and(Value::is_string), "action has no type");
+    if trace.dataset.is_empty() {
+        trace.dataset = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    }
+    if trace.environment.setup.as_deref().is_some_and(|setup| setup.trim().is_empty()) {
+        trace.environment.setup = None;
+    }
+    Ok(trace)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    fn check(files: &[(&str, &str)], limit: Option<usize>, tag: Option<&str>) -> Result<Vec<Trace>, String> {
+        let directory = tempfile::tempdir().unwrap();
+        let paths: Vec<_> = files
+            .iter()
+            .map(|(name, text)| {
+                let path = directory.path().join(name);
+                std::fs::write(&path, text).unwrap();
+                path
+            })
+            .collect();
+        let prefix = format!("{}/", directory.path().display());
+        read(&paths, limit, tag).map_err(|error| format!("{error:#}").replace(&prefix, ""))
+    }
+
+    fn line(id: &str, rest: &str) -> String {
+        format!(r#"{{"id":"{id}","action":{{"type":"shell","command":"ls"}},"expected":"allow"{rest}}}"#) + "\n"
+    }
+
+    #[test]
+    fn only_id_action_and_expected_are_required() {
+        let traces = check(&[("set.jsonl", &line("a", ""))], None, None).unwrap();
+        let trace = &traces[0];
+        assert_eq!((trace.dataset.as_str(), trace.agent.as_str()), ("set", "agent"));
+        assert_eq!(trace.identity, Identity::default());
+        assert_eq!(trace.identity.name, "user");
+        assert_eq!(trace.environment, Environment::default());
+        assert_eq!(trace.expected, Expected::Allow);
+        for key in ["id", "action", "expected"] {
+            let mut value: Value = serde_json::from_str(&line("a", "")).unwrap();
+            value.as_object_mut().unwrap().remove(key);
+            let error = check(&[("set.jsonl", &value.to_string())], None, None).unwrap_err();
+            assert!(error.starts_with("set.jsonl:1: not a trace") && error.contains(key), "{error}");
+        }
+    }
+
+    #[test]
+    fn unknown_keys_are_kept() {
+        let text = line("a", r#","basis":"ours","environment":{"setup":"true","image":"x"}"#);
+        let trace = check(&[("set.jsonl", &text)], None, None).unwrap().remove(0);
+        assert_eq!(trace.extra["basis"], "ours");
+        assert_eq!(trace.environment.setup.as_deref(), Some("true"));
+        let value = serde_json::to_value(&trace).unwrap();
+        assert_eq!((&value["basis"], &value["environment"]["image"]), (&"ours".into(), &"x".into()));
+        assert_eq!(serde_json::from_value::<Trace>(value).unwrap(), trace);
+    }
+
+    #[test]
+    fn errors_name_file_and_line() {
+        let good = line("a", "");
+        let bad = good.replace("allow", "ask").replace("\"a\"", "\"b\"");
+        let error = check(&[("one.jsonl", &format!("{good}\n\n{bad}"))], None, None).unwrap_err();
+        assert!(error.starts_with("one.jsonl:4: not a trace") && error.contains("ask"), "{error}");
+        let error = check(&[("one.jsonl", &good), ("two.jsonl", &format!("\n{good}"))], None, None).unwrap_err();
+        assert_eq!(error, r#"two.jsonl:2: id "a" was used before, at one.jsonl:1"#);
+        let untyped = r#"{"id":"a","action":{},"expected":"deny"}"#;
+        assert_eq!(check(&[("x", untyped)], None, None).unwrap_err(), "x:1: action has no type");
+    }
+
+    #[test]
+    fn limit_and_tag_select() {
+        let text = line("a", r#","tags":["x"]"#) + &line("b", "") + &line("c", r#","tags":["y","x"]"#);
+        let ids = |limit, tag| -> Vec<String> {
+            check(&[("t", &text)], limit, tag).unwrap().into_iter().map(|trace| trace.id).collect()
+        };
+        assert_eq!(ids(None, None), ["a", "b", "c"]);
+        assert_eq!(ids(Some(2), None), ["a", "b"]);
+        assert_eq!(ids(None, Some("x")), ["a", "c"]);
+        assert_eq!(ids(Some(1), Some("y")), ["c"]);
+        assert!(ids(Some(0), None).is_empty());
+    }
+}
