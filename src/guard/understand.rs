@@ -3,7 +3,7 @@
 use super::{Settings, UnknownPrograms};
 use crate::action::{Action, Context};
 use crate::canonical::{self, canonical};
-use crate::check::{Finding, Outcome};
+use crate::check::{Authority, Check, Finding, Outcome};
 use crate::effect::{self, Cause, Effect};
 use crate::facts::{self, Gathered};
 use crate::policy::Policy;
@@ -79,6 +79,9 @@ pub(super) fn understand(action: &Action, context: &Context, policy: &Policy, se
         }
         findings.extend(found.into_iter().map(|f| settings.unknown_programs.apply(query, f)));
     }
+    if reading.effects.is_empty() && !text.trim().is_empty() {
+        findings.push(harmless());
+    }
     Understood {
         action_digest: digest(action, context),
         effects: reading.effects,
@@ -86,6 +89,27 @@ pub(super) fn understand(action: &Action, context: &Context, policy: &Policy, se
         findings,
         scripts: reading.scripts,
         trace,
+    }
+}
+
+/// It was read as a whole, and does nothing that has an effect.
+fn harmless() -> Finding {
+    let text = "it is understood, and has no effect on the system".to_owned();
+    Finding {
+        check: Check {
+            category: "integrity".to_owned(),
+            name: "understood effects".to_owned(),
+            definition: "every effect is understood".to_owned(),
+            authority: Authority::Policy,
+            required: true,
+        },
+        outcome: Outcome::Pass,
+        by: "reader:effects".to_owned(),
+        reason: text,
+        advice: None,
+        asks: false,
+        person: false,
+        evidence: Vec::new(),
     }
 }
 

@@ -344,6 +344,11 @@ impl Shell<'_> {
                     let _ = language;
                     self.unknown(Cause::Dynamic, "what it runs is not constant", program);
                 }
+                Role::Script(language) if matches!(language.as_str(), "bash" | "sh") => {
+                    let saved = (self.cwd.clone(), self.variables.clone(), self.functions.clone());
+                    self.nested(program, value, stdin.clone());
+                    (self.cwd, self.variables, self.functions) = saved;
+                }
                 Role::Script(language) => {
                     self.script(language, value, program);
                 }
@@ -352,7 +357,7 @@ impl Shell<'_> {
                     self.run_file(value, &rest, Some(language));
                 }
                 Role::Exec => {
-                    self.wrapped(program, std::slice::from_ref(value), Output::default());
+                    self.wrapped(program, std::slice::from_ref(value), stdin.clone());
                 }
                 _ => self.role(role, value, program, bound, &detail, &incoming),
             }

@@ -7,6 +7,8 @@
 //! 4. Whatever did not parse, is not constant, or exceeds a budget becomes an unknown effect beside
 //!    whatever effects were found.
 
+mod branch;
+mod builtin;
 pub mod command;
 pub mod special;
 pub mod syntax;

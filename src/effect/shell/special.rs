@@ -81,6 +81,9 @@ impl Shell<'_> {
             "tr" => self.tr(words, stdin),
             "flock" => self.flock(words, stdin),
             "ssh" => self.ssh(words),
+            "read" => self.read_into(program, words),
+            "shell-state" => self.change_shell(program, words),
+            "watch" => self.watch(program, words, stdin),
             "interpreter" => return self.interpreter(program, words, stdin),
             _ => return None,
         })
@@ -448,6 +451,13 @@ impl Shell<'_> {
             newline &= !first.contains('n');
             escapes |= first.contains('e');
             rest = tail;
+        }
+        if let [option, name, rest @ ..] = rest
+            && program == "printf"
+            && option == "-v"
+        {
+            self.assign(name, vec![printf(rest)]);
+            return Output::default();
         }
         let mut text = if program == "printf" { printf(rest) } else { rest.join(" ") };
         if program == "echo" && escapes {

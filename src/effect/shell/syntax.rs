@@ -60,7 +60,15 @@ impl Shell<'_> {
                 self.assignment(node, source);
                 Output::default()
             }
-            "declaration_command" | "unset_command" => {
+            "unset_command" => {
+                for child in children(node).into_iter().filter(Node::is_named) {
+                    let name = self.text(child, source);
+                    self.functions.remove(&name);
+                    self.assign(&name, vec![String::new()]);
+                }
+                Output::default()
+            }
+            "declaration_command" => {
                 for child in children(node) {
                     match child.kind() {
                         "variable_assignment" => self.assignment(child, source),
@@ -100,10 +108,12 @@ impl Shell<'_> {
                 if let Some(value) = node.child_by_field_name("value") {
                     self.walk_substitutions(value, source);
                 }
-                self.block(node, source, stdin)
+                self.choice(node, source, &stdin)
             }
-            "case_item" | "if_statement" | "elif_clause" | "else_clause" | "do_group" | "compound_statement"
-            | "list" | "negated_command" | "program" => self.block(node, source, stdin),
+            "if_statement" => self.choice(node, source, &stdin),
+            "list" => self.list(node, source, &stdin),
+            "case_item" | "elif_clause" | "else_clause" | "do_group" | "compound_statement" | "negated_command"
+            | "program" => self.block(node, source, stdin),
             _ => {
                 self.walk_substitutions(node, source);
                 Output::default()
@@ -375,11 +385,20 @@ impl Shell<'_> {
         let Some(body) = body else { return Output::default() };
         let saved = self.repeat;
         self.repeat = saved.saturating_mul(rounds.max(1));
-        let mut output = Output::default();
-        for value in values {
-            self.variables.insert(name.clone(), vec![value]);
-            output = join(output, self.statement(body, source, stdin.clone()));
-        }
+        let output = match values.as_slice() {
+            [value] if value.contains(HOLE) => self.rounds(|s| {
+                s.variables.insert(name.clone(), vec![value.clone()]);
+                s.statement(body, source, stdin.clone())
+            }),
+            _ => {
+                let mut output = Output::default();
+                for value in values {
+                    self.variables.insert(name.clone(), vec![value]);
+                    output = join(output, self.statement(body, source, stdin.clone()));
+                }
+                output
+            }
+        };
         self.repeat = saved;
         output
     }
@@ -391,7 +410,7 @@ impl Shell<'_> {
         if let Some(n) = counted(node.utf8_text(source.as_bytes()).unwrap_or_default()) {
             self.repeat = self.repeat.saturating_mul(n);
         }
-        let output = self.block(node, source, stdin);
+        let output = self.rounds(|s| s.block(node, source, stdin.clone()));
         (self.endless, self.repeat) = saved;
         output
     }
@@ -424,7 +443,7 @@ impl Shell<'_> {
 }
 
 /// What follows a command's own output in the same stream.
-fn join(first: Output, second: Output) -> Output {
+pub(super) fn join(first: Output, second: Output) -> Output {
     Output {
         text: match (first.text, second.text) {
             (Some(a), Some(b)) => Some(a + &b),

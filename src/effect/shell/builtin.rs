@@ -1,0 +1,90 @@
+//! Builtins that change what later words mean: variables, arguments, the working directory.
+
+use super::{HOLE, Output, Shell};
+
+impl Shell<'_> {
+    /// `read`, `mapfile`, `getopts`: variables whose values come from elsewhere.
+    pub(crate) fn read_into(&mut self, program: &str, words: &[String]) -> Output {
+        let takes = match program {
+            "read" => ["-d", "-i", "-n", "-N", "-p", "-t", "-u"].as_slice(),
+            "mapfile" | "readarray" => ["-d", "-n", "-O", "-s", "-u", "-C", "-c"].as_slice(),
+            _ => [].as_slice(),
+        };
+        let mut names = Vec::new();
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            if takes.contains(&word.as_str()) {
+                rest.next();
+            } else if !word.starts_with('-') {
+                names.push(word.clone());
+            }
+        }
+        match program {
+            "getopts" => names = vec![names.get(1).cloned().unwrap_or_default(), "OPTARG".to_owned()],
+            "read" if names.is_empty() => names.push("REPLY".to_owned()),
+            "mapfile" | "readarray" if names.is_empty() => names.push("MAPFILE".to_owned()),
+            _ => {}
+        }
+        for name in names {
+            self.assign(&name, vec![HOLE.to_string()]);
+        }
+        Output::default()
+    }
+
+    /// `let a=1`, `unset a`, `shift`, `pushd`, `popd`.
+    pub(crate) fn change_shell(&mut self, program: &str, words: &[String]) -> Output {
+        match program {
+            "let" => {
+                for word in words {
+                    let name: String = word.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                    self.assign(&name, vec![HOLE.to_string()]);
+                }
+            }
+            "unset" => {
+                for word in words {
+                    self.functions.remove(word);
+                    self.assign(word, vec![String::new()]);
+                }
+            }
+            "shift" => {
+                let count = words.first().map_or(1, |w| w.parse().unwrap_or(usize::MAX));
+                let from = count.min(self.arguments.len());
+                self.arguments.drain(..from);
+            }
+            "pushd" => {
+                let known = words.iter().find(|w| !w.starts_with(['-', '+']));
+                match known {
+                    Some(folder) => return self.special("cd", "cd", &[folder.clone()], &Output::default()).unwrap_or_default(),
+                    None => self.forget_folder(),
+                }
+            }
+            _ => self.forget_folder(),
+        }
+        Output::default()
+    }
+
+    fn forget_folder(&mut self) {
+        if self.cwd.as_deref() != Some("") {
+            self.cwd = None;
+        }
+    }
+
+    /// `watch` joins its words and gives them to a shell, over and over.
+    pub(crate) fn watch(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
+        let mut index = 0;
+        let mut exact = false;
+        while let Some(word) = words.get(index).filter(|w| w.starts_with('-')) {
+            exact |= matches!(word.as_str(), "-x" | "--exec");
+            index += if matches!(word.as_str(), "-n" | "--interval" | "-q" | "--equexit") { 2 } else { 1 };
+            if word == "--" {
+                break;
+            }
+        }
+        let rest = words.get(index..).unwrap_or_default();
+        match (rest.is_empty(), exact) {
+            (true, _) => Output::default(),
+            (false, true) => self.wrapped(program, rest, stdin.clone()),
+            (false, false) => self.nested(program, &rest.join(" "), stdin.clone()),
+        }
+    }
+}
