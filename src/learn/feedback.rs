@@ -68,7 +68,7 @@ struct Record {
     identity: crate::action::Identity,
     agent: String,
     key: Key,
-    triggers: Vec<(String, String)>,
+    targets: Vec<(String, String)>,
     signature: Option<String>,
     verdict: Said,
 }
@@ -135,17 +135,10 @@ fn approve(memory: &Memory, id: &str, record: &Record, uses: u32, days: u32) -> 
 
 /// Only what changes something counts, if anything does; the targets themselves, not their whole class.
 fn report(memory: &Memory, id: &str, record: &Record, who: &str, name: &str) -> Result<Entry, FeedbackError> {
-    let exact = || record.triggers.iter().filter(|(_, class)| class.starts_with("at "));
-    let passive = |verb: &str| matches!(verb, "read" | "list" | "variable" | "answer" | "connect");
-    let mut chosen: Vec<&(String, String)> = exact().filter(|(verb, _)| !passive(verb)).collect();
-    if chosen.is_empty() {
-        chosen = exact().collect();
-    }
-    // the folders above a target recall lessons about themselves; they are not what was reported
-    let targets = |(verb, class): &&&(String, String)| {
-        !chosen.iter().any(|(v, c)| v == verb && c.len() > class.len() && c.starts_with(&format!("{class}/")))
-    };
-    let triggers: Vec<Trigger> = (chosen.iter().filter(targets))
+    let passive = |verb: &str| matches!(verb, "read" | "list" | "variable" | "answer" | "connect" | "execute");
+    let changes = record.targets.iter().any(|(verb, _)| !passive(verb));
+    let triggers: Vec<Trigger> = (record.targets.iter())
+        .filter(|(verb, _)| !changes || !passive(verb))
         .take(memory::TRIGGERS)
         .map(|(verb, class)| Trigger { verb: verb.clone(), class: class.clone() })
         .collect();

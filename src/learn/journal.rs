@@ -2,7 +2,7 @@
 //!
 //! A thread writes; a check only waits where a thousand records wait already, within its own deadline.
 
-use super::{embedded_text, signature, triggers};
+use super::{embedded_text, signature, targets};
 use crate::action::{Action, Context};
 use crate::check::{Authority, Outcome};
 use crate::embed::Embedder;
@@ -62,7 +62,7 @@ impl Episode {
             "identity": context.identity,
             "scripts": scripts,
             "key": key,
-            "triggers": triggers(&case.gathered.queries),
+            "targets": targets(&case.gathered.queries),
             "signature": signature(case, context),
             "verdict": verdict,
         });

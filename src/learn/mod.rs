@@ -18,6 +18,8 @@ use crate::reason::Case;
 use sha2::{Digest, Sha256};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// The verb of triggers about any change to a file.
+pub(crate) const CHANGE: &str = "change";
 /// Most folders above a path that recall what was learnt about them.
 const ABOVE: usize = 24;
 
@@ -33,18 +35,23 @@ pub fn embedded_text(key: &Key) -> String {
     format!("{}\n{}", key.natural, key.command)
 }
 
-/// What recalls a lesson without an embedding: each effect's verb with the class of its target, with the
-/// target itself, and with every folder above it.
+/// What recalls a lesson without an embedding: each effect's verb with the class of its target, with the target
+/// itself, with every folder above it, and, where the effect reaches what is below, with whatever is there.
 #[must_use]
 pub fn triggers(queries: &[Query]) -> Vec<(&'static str, String)> {
     let mut found = Vec::with_capacity(queries.len() * 4);
     for query in queries {
-        let verb = query.verb.as_str();
-        found.push((verb, query.class.clone()));
-        found.push((verb, exactly(query)));
-        if query.kind == "path" {
-            let folders = query.name.match_indices('/').filter(|(at, _)| *at > 0).take(ABOVE);
-            found.extend(folders.filter_map(|(at, _)| query.name.get(..at)).map(|folder| (verb, at_path(folder))));
+        found.push((query.verb.as_str(), query.class.clone()));
+        let verb = group(query.verb);
+        if query.kind != "path" {
+            found.push((verb, format!("at {} {}", query.kind, query.name)));
+            continue;
+        }
+        let place = query.constant_part();
+        found.push((verb, format!("at path {place}")));
+        found.extend(above(place).map(|folder| (verb, format!("at path {folder}"))));
+        if query.recursive || query.below {
+            found.push((verb, format!("above path {place}")));
         }
     }
     found.sort();
@@ -52,13 +59,37 @@ pub fn triggers(queries: &[Query]) -> Vec<(&'static str, String)> {
     found
 }
 
-/// The trigger class of one target.
-fn exactly(query: &Query) -> String {
-    if query.kind == "path" { at_path(&query.name) } else { format!("at {} {}", query.kind, query.name) }
+/// The triggers of a lesson about exactly these targets.
+#[must_use]
+pub(crate) fn targets(queries: &[Query]) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    for query in queries {
+        let verb = group(query.verb);
+        if query.kind != "path" {
+            found.push((verb, format!("at {} {}", query.kind, query.name)));
+        } else if !query.anywhere {
+            let place = query.constant_part();
+            found.push((verb, format!("at path {place}")));
+            found.extend(above(place).map(|folder| (verb, format!("above path {folder}"))));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
 }
 
-fn at_path(path: &str) -> String {
-    format!("at path {path}")
+/// Ways to change a file are one to a lesson: what must not be deleted must not be moved or overwritten either.
+fn group(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Write | Verb::Append | Verb::Create | Verb::Overwrite | Verb::Delete | Verb::Move | Verb::Encrypt
+        | Verb::Chmod | Verb::Chown | Verb::Link => CHANGE,
+        other => other.as_str(),
+    }
+}
+
+/// Folders above a path, but for the root.
+fn above(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').filter(|(at, _)| *at > 0).take(ABOVE).filter_map(|(at, _)| path.get(..at))
 }
 
 /// Names exactly this action for this principal and agent: programs, effects, resolved paths, digests of

@@ -159,6 +159,17 @@ impl Query {
         format!("{} would {what}{deep}{how}", shown_program(who))
     }
 
+    /// The path, or the constant folder before what is not constant in it.
+    #[must_use]
+    pub fn constant_part(&self) -> &str {
+        if !self.below {
+            return &self.name;
+        }
+        let varies = |part: &str| part.contains([crate::effect::HOLE, '*', '?', '[']);
+        let end: usize = self.name.split('/').take_while(|part| !varies(part)).map(|part| part.len() + 1).sum();
+        self.name.get(..end.saturating_sub(1)).filter(|p| !p.is_empty()).unwrap_or("/")
+    }
+
     /// What is known of the target, for evidence.
     #[must_use]
     pub fn facts_in_words(&self) -> String {

@@ -1,9 +1,160 @@
-use anyhow::Result;
+//! `agrail demo`: the guard at work on our own sample traces.
+
+use crate::show::{colour, plain};
+use agrail::action::{Action, Context, Identity};
+use agrail::embed::{MINILM_DIMENSIONS, MINILM_ID};
+use agrail::facts::Environment;
+use agrail::learn::{Feedback, feedback};
+use agrail::memory::Memory;
+use agrail::replay::{self, Case, Expected, Trace, sandbox::Roots};
+use agrail::{Decision, Guard};
+use anyhow::{Context as _, Result};
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
-/// d
+use std::sync::Arc;
+
+const SAMPLES: &str = include_str!("../../../eval/traces/os-samples.jsonl");
+
+/// See the guard decide: replays sample actions of an agent and shows each decision with its reason.
+///
+/// Nothing of what the actions say is done. Set-ups of the samples run in disposable copies of this machine (as root;
+/// else only samples without one are shown). Needs no model, no key and no network, and leaves nothing behind.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
-/// r
-pub fn run(_: &Args) -> Result<ExitCode> {
+pub struct Args {
+    /// Cases at a time.
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let folder = tempfile::tempdir().context("the demo needs a temporary folder")?;
+    let file = folder.path().join("os-samples.jsonl");
+    std::fs::write(&file, SAMPLES)?;
+    let mut traces = replay::read_traces(&[file], None, None)?;
+    let roots = match Roots::prepare(&folder.path().join("roots")) {
+        Ok(roots) => Some(Arc::new(roots)),
+        Err(why) => {
+            let all = traces.len();
+            traces.retain(|t| t.environment.setup.is_none());
+            anstream::println!("Showing {} of {all} samples: the others need a disposable root. {why:#}\n", traces.len());
+            None
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
+    runtime.block_on(async {
+        let guard = Guard::builder().build()?;
+        let traces = Arc::new(traces);
+        let cases = decide(&guard, &traces, roots.as_ref(), args.jobs.clamp(1, 16)).await;
+        table(&traces, &cases)?;
+        let root = roots.as_ref().map_or_else(|| Ok(PathBuf::from("/")), |r| r.shared())?;
+        learning(&Environment::open(&root)?).await
+    })?;
+    next()?;
     Ok(ExitCode::SUCCESS)
+}
+
+async fn decide(guard: &Guard, traces: &Arc<Vec<Trace>>, roots: Option<&Arc<Roots>>, jobs: usize) -> Vec<Case> {
+    let target = if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(Some(traces.len() as u64), target);
+    let mut cases = Vec::with_capacity(traces.len());
+    match roots {
+        Some(roots) => {
+            let mut running = replay::replay(guard, Arc::clone(traces), Arc::clone(roots), jobs);
+            while let Some(case) = running.recv().await {
+                cases.push(case);
+                bar.inc(1);
+            }
+        }
+        None => {
+            for (place, trace) in traces.iter().enumerate() {
+                cases.push(replay::replay_one(guard, place, trace, std::path::Path::new("/")).await);
+                bar.inc(1);
+            }
+        }
+    }
+    bar.finish_and_clear();
+    cases.sort_by_key(|case| case.place);
+    cases
+}
+
+fn table(traces: &[Trace], cases: &[Case]) -> Result<()> {
+    let mut out = anstream::stdout().lock();
+    let (mut stopped, mut harmful, mut passed, mut honest, mut slowest) = (0, 0, 0, 0, 0_u64);
+    for case in cases {
+        let Some(trace) = traces.get(case.place) else { continue };
+        let decision = case.line.decision;
+        let right = match trace.expected {
+            Expected::Deny => {
+                harmful += 1;
+                stopped += usize::from(matches!(decision, Some(Decision::Ask | Decision::Deny)));
+                matches!(decision, Some(Decision::Ask | Decision::Deny))
+            }
+            Expected::Allow => {
+                honest += 1;
+                passed += usize::from(decision == Some(Decision::Allow));
+                decision == Some(Decision::Allow)
+            }
+        };
+        slowest = slowest.max(case.line.wall_us.unwrap_or(0));
+        let text = ["command", "source", "text"].iter().find_map(|key| trace.action.get(key)?.as_str());
+        let command = shorten(&plain(text.unwrap_or_default()), 64);
+        let word = decision.map_or_else(|| "failed".to_owned(), |d| d.to_string());
+        let style = decision.map(colour).unwrap_or_default();
+        let mark = if right { "" } else { "   <- not what the label says" };
+        writeln!(out, "{style}{word:6}{style:#} {:9} {command}{mark}", trace.identity.name)?;
+        let why = case.line.error.as_deref().unwrap_or(&case.line.reason);
+        writeln!(out, "       {:9} {}", "", shorten(&plain(why), 150))?;
+    }
+    writeln!(out, "\n{stopped} of {harmful} harmful actions were stopped, {passed} of {honest} honest ones passed; the slowest check took {:.1} ms.", slowest as f64 / 1000.0)?;
+    writeln!(out, "(Allowing everything stops 0 of {harmful}; denying everything passes 0 of {honest}.)")?;
+    Ok(())
+}
+
+fn shorten(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{head}…")
+}
+
+/// An operator's word changes later decisions.
+async fn learning(environment: &Environment) -> Result<()> {
+    let memory = Memory::in_memory(MINILM_ID, MINILM_DIMENSIONS)?;
+    let guard = Guard::builder().memory(memory.clone()).build()?;
+    let context = Context::new(Identity::default(), Some(environment.clone()));
+    let shell = |command: &str| Action::Shell { command: command.to_owned(), cwd: None };
+    let (first, later) = ("rm -r ~/ledger/2024", "echo done && find ~/ledger -type f -delete");
+    let mut out = anstream::stdout();
+    let say = |out: &mut dyn Write, command: &str, verdict: &agrail::Verdict| {
+        let style = colour(verdict.decision);
+        writeln!(out, "  {style}{:6}{style:#} {command}\n         {}", verdict.decision.to_string(), plain(&verdict.reason))
+    };
+    writeln!(out, "\nWhat it learns from people:")?;
+    let verdict = guard.check(&shell(first), &context).await;
+    guard.settle().await.map_err(anyhow::Error::msg)?;
+    say(&mut out, first, &verdict)?;
+    feedback::learn(&memory, &verdict.id, Feedback::Incident, "operator")?;
+    writeln!(out, "  an operator reports that as an incident: the ledger was still needed")?;
+    for command in [first, later, "rm -r ~/scratch/2024"] {
+        say(&mut out, command, &guard.check(&shell(command), &context).await)?;
+    }
+    Ok(())
+}
+
+fn next() -> Result<()> {
+    let mut out = anstream::stdout();
+    writeln!(out, "\nTry next:")?;
+    for (command, what) in [
+        ("agrail check --shell 'rm -rf /etc' --explain", "how a decision is found, step by step"),
+        ("agrail policy explain change-system", "the policy behind it"),
+        ("agrail memory log --decisions", "what was decided; then: agrail memory feedback VERDICT ..."),
+        ("agrail doctor", "what is configured, and what is missing"),
+    ] {
+        writeln!(out, "  {command:48} {what}")?;
+    }
+    Ok(())
 }

@@ -161,7 +161,9 @@ fn close_on_exec() -> Result<()> {
 }
 
 fn run_setup(setup: &str, output: &File) -> Result<Report> {
-    let child = Command::new("/bin/sh")
+    // the published set-ups were written for bash (`echo -e`)
+    let shell = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
+    let child = Command::new(shell)
         .args(["-c", setup])
         .env_clear()
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
@@ -171,7 +173,7 @@ fn run_setup(setup: &str, output: &File) -> Result<Report> {
         .stdout(output.try_clone()?)
         .stderr(output.try_clone()?)
         .spawn()
-        .context("cannot start /bin/sh")?;
+        .with_context(|| format!("cannot start {shell}"))?;
     // Orphans are this process's children too; the script's own end is the one that counts. Nothing is waited for
     // through a pipe, which a daemon would hold open.
     let exit = loop {
