@@ -127,7 +127,10 @@ impl Guard {
             self.deliberate(&case, &context, triggered, screened, &mut progress).await;
         }
         let verdict = self.verdict(&understood, &case, progress, started);
-        self.keep(&action, &context, &understood, &case, &verdict).await;
+        if let Some(journal) = &self.inner.journal {
+            let (scripts, learning) = (std::mem::take(&mut understood.scripts), self.inner.settings.learning);
+            journal.keep(learn::Episode { action, context, scripts, case, verdict: verdict.clone(), learning }).await;
+        }
         verdict
     }
 
@@ -289,14 +292,6 @@ impl Guard {
             },
             findings,
             trace,
-        }
-    }
-
-    /// Records the decision and learns, after the verdict and outside the deadline.
-    async fn keep(&self, action: &Action, context: &Context, understood: &Understood, case: &Case, verdict: &Verdict) {
-        if let Some(journal) = &self.inner.journal {
-            let learning = self.inner.settings.learning;
-            journal.keep(learn::Episode::new(action, context, &understood.scripts, case, verdict, learning)).await;
         }
     }
 

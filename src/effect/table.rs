@@ -18,6 +18,7 @@ const FILES: &[(&str, &str)] = &[
     ("process.toml", include_str!("commands/process.toml")),
     ("users.toml", include_str!("commands/users.toml")),
     ("disks.toml", include_str!("commands/disks.toml")),
+    ("containers.toml", include_str!("commands/containers.toml")),
     ("network.toml", include_str!("commands/network.toml")),
     ("packages.toml", include_str!("commands/packages.toml")),
     ("vcs-lang.toml", include_str!("commands/vcs-lang.toml")),

@@ -95,7 +95,7 @@ impl View<'_> {
         query.root = effect.privileged || self.account.superuser;
         query.network = effect.detail == "network";
         query.widens = effect.verb == Verb::Chmod && widens(&effect.detail);
-        query.foreign = effect.verb == Verb::Chown && self.foreign(&effect.detail);
+        query.foreign = effect.verb == Verb::Chown && effect.program != "chgrp" && self.foreign(&effect.detail);
         match &effect.target {
             Target::Path(path) => self.path(effect, path, &mut query),
             Target::Named("pid", name) => self.pid(name, &mut query),

@@ -20,12 +20,22 @@ const WAITING: usize = 1024;
 /// One finished check.
 #[derive(Debug)]
 pub struct Episode {
-    record: DecisionRecord,
-    lesson: Option<Lesson>,
+    /// What was asked.
+    pub action: Action,
+    /// In which circumstances.
+    pub context: Context,
+    /// Paths and digests of scripts that were read.
+    pub scripts: Vec<(String, String)>,
+    /// What was found out.
+    pub case: Case,
+    /// What was answered.
+    pub verdict: Verdict,
+    /// What the guard learns by itself.
+    pub learning: Learning,
 }
 
 enum Order {
-    Keep(Box<Episode>),
+    Keep(Box<Episode>, Option<Box<Lesson>>),
     Settle(std_mpsc::Sender<Result<(), String>>),
 }
 
@@ -44,42 +54,34 @@ impl std::fmt::Debug for Journal {
 }
 
 impl Episode {
-    /// What is kept of a check.
-    #[must_use]
-    pub fn new(
-        action: &Action,
-        context: &Context,
-        scripts: &[(String, String)],
-        case: &Case,
-        verdict: &Verdict,
-        learning: Learning,
-    ) -> Self {
-        let key = rules::paraphrase(&case.gathered.queries);
+    fn record(&self, memory_version: u64) -> DecisionRecord {
+        let (verdict, case) = (&self.verdict, &self.case);
         let record = json!({
-            "action": action,
-            "request": context.request,
-            "agent": context.agent,
-            "identity": context.identity,
-            "scripts": scripts,
-            "key": key,
+            "action": self.action,
+            "request": self.context.request,
+            "agent": self.context.agent,
+            "identity": self.context.identity,
+            "scripts": self.scripts,
+            "key": rules::paraphrase(&case.gathered.queries),
             "targets": targets(&case.gathered.queries),
-            "signature": signature(case, context),
+            "signature": signature(case, &self.context),
             "verdict": verdict,
         });
-        let lesson = (learning == Learning::Episodes && verdict.basis != Basis::Failure)
-            .then(|| lesson(context, key, verdict))
-            .flatten();
-        let record = DecisionRecord {
+        DecisionRecord {
             id: verdict.id.clone(),
             at_ms: super::now_ms(),
             action_digest: verdict.digest.action.clone(),
             facts_digest: verdict.digest.facts.clone(),
             policy_digest: verdict.digest.policy.clone(),
-            memory_version: 0,
+            memory_version,
             decision: verdict.decision.to_string(),
             record: record.to_string(),
-        };
-        Self { record, lesson }
+        }
+    }
+
+    fn lesson(&self) -> Option<Lesson> {
+        let learns = self.learning == Learning::Episodes && self.verdict.basis != Basis::Failure;
+        learns.then(|| lesson(&self.context, rules::paraphrase(&self.case.gathered.queries), &self.verdict)).flatten()
     }
 }
 
@@ -132,11 +134,11 @@ impl Journal {
         std::thread::Builder::new().name("agrail journal".to_owned()).spawn(move || {
             while let Some(order) = inbox.blocking_recv() {
                 match order {
-                    Order::Keep(mut episode) => {
-                        episode.record.memory_version = memory.version();
-                        let kept = memory.record_decision(&episode.record).map_err(|e| e.to_string());
-                        let learnt = match &episode.lesson {
-                            Some(lesson) => memory.learn(lesson).map(drop).map_err(|e| e.to_string()),
+                    Order::Keep(episode, lesson) => {
+                        let record = episode.record(memory.version());
+                        let kept = memory.record_decision(&record).map_err(|e| e.to_string());
+                        let learnt = match lesson {
+                            Some(lesson) => memory.learn(&lesson).map(drop).map_err(|e| e.to_string()),
                             None => Ok(()),
                         };
                         if let Err(why) = kept.and(learnt) {
@@ -154,13 +156,14 @@ impl Journal {
     }
 
     /// Hands an episode to the thread.
-    pub async fn keep(&self, mut episode: Episode) {
-        if let (Some(embedder), Some(lesson)) = (&self.embedder, episode.lesson.as_mut())
+    pub async fn keep(&self, episode: Episode) {
+        let mut lesson = episode.lesson().map(Box::new);
+        if let (Some(embedder), Some(lesson)) = (&self.embedder, lesson.as_mut())
             && let Ok(vectors) = embedder.embed(&[&embedded_text(&lesson.key)]).await
         {
             lesson.vector = vectors.into_iter().next();
         }
-        if self.orders.send(Order::Keep(Box::new(episode))).await.is_err() {
+        if self.orders.send(Order::Keep(Box::new(episode), lesson)).await.is_err() {
             let why = "the record of decisions has ended".to_owned();
             self.problem.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
         }

@@ -402,6 +402,9 @@ impl Shell<'_> {
         if kind == "path" && (value == "-" || value.is_empty()) {
             return;
         }
+        // `ln -s TARGET` alone makes a link of the same name here
+        let here = base_name(value);
+        let value = if verb == Verb::Link && incoming.is_empty() && program == "ln" { here.as_str() } else { value };
         let remote = matches!(role, Role::Copy | Role::Into).then(|| remote_host(value)).flatten();
         let mut effect = if let Some(host) = remote {
             let verb = if *role == Role::Copy { Verb::Connect } else { Verb::Send };
