@@ -18,6 +18,8 @@ const FILES: &[(&str, &str)] = &[
     ("process.toml", include_str!("commands/process.toml")),
     ("users.toml", include_str!("commands/users.toml")),
     ("disks.toml", include_str!("commands/disks.toml")),
+    ("media.toml", include_str!("commands/media.toml")),
+    ("cloud.toml", include_str!("commands/cloud.toml")),
     ("containers.toml", include_str!("commands/containers.toml")),
     ("network.toml", include_str!("commands/network.toml")),
     ("packages.toml", include_str!("commands/packages.toml")),
@@ -265,6 +267,15 @@ impl Row {
                 let used =
                     self.option(argument, bundle, arguments.get(index).map(String::as_str), here, parents, bound);
                 index += used;
+            } else if let (false, Some(command), Some(Opt::Role(roles))) =
+                (only_operands, argument.strip_prefix('+'), self.options.get("+"))
+            {
+                // `vim +10 file`: a place in the file, else a command of the editor
+                if !command.chars().all(|c| c.is_ascii_digit() || matches!(c, ',' | '$' | 'g' | 'G')) {
+                    for role in roles {
+                        bound.arguments.push((role.clone(), command.to_owned(), Some(here)));
+                    }
+                }
             } else {
                 if !self.subs.is_empty()
                     && operands.is_empty()
@@ -344,10 +355,14 @@ impl Row {
                 Some((name, value)) => (name, Some(value)),
                 None => (argument, None),
             };
+            let mut abbreviated = false;
             let (name, found) = match self.lookup(parents, name) {
                 Some(found) => (name.to_owned(), Some(found)),
                 None => match self.abbreviation(parents, name) {
-                    Some((full, found)) => (full, Some(found)),
+                    Some((full, found)) => {
+                        abbreviated = true;
+                        (full, Some(found))
+                    }
                     None if self.style == Style::Single && name.starts_with("--") => {
                         let single = name.trim_start_matches('-');
                         (name.to_owned(), self.lookup(parents, &format!("-{single}")))
@@ -357,11 +372,12 @@ impl Row {
             };
             bound.seen.push(name.clone());
             return match found {
-                Some(Opt::Takes) => usize::from(value.is_none()),
+                // an abbreviation may as well be a flag that no row lists: the next word then counts as both
+                Some(Opt::Takes) => usize::from(value.is_none() && !abbreviated),
                 Some(Opt::Role(roles)) => {
                     let (used, at, text) = match value {
                         Some(value) => (0, place, value),
-                        None => (1, place + 1, next.unwrap_or_default()),
+                        None => (usize::from(!abbreviated), place + 1, next.unwrap_or_default()),
                     };
                     for role in roles {
                         bound.arguments.push((role.clone(), text.to_owned(), Some(at)));
@@ -420,7 +436,7 @@ impl Row {
 
     /// A long option that is an unambiguous prefix of a listed one, as getopt_long accepts it.
     fn abbreviation<'a>(&'a self, parents: &[&'a Self], name: &str) -> Option<(String, &'a Opt)> {
-        if !name.starts_with("--") || name.len() < 4 {
+        if !name.starts_with("--") || name.len() < 3 {
             return None;
         }
         let mut all = self

@@ -215,6 +215,7 @@ pub(super) fn classify(path: &str, who: &Account, homes: &[(String, String)]) ->
         ["home" | "var" | "mnt" | "media" | "opt" | "srv" | "run" | "Users" | "Volumes" | "Applications"] => {
             (Class::Root, false)
         }
+        ["var", "www", _, ..] => (Class::Ordinary, false),
         ["var" | "run", ..] => (Class::SystemData, parts.len() == 2),
         _ if key_file(&parts) => (Class::Credential, false),
         _ => (Class::Ordinary, false),

@@ -48,6 +48,14 @@ pub fn gather(effects: &[Effect], context: &Context, account: &Account) -> Gathe
             queries.push(query);
         }
     }
+    // a script that is not there yet may come into being before it runs
+    let comes: Vec<(bool, String)> = queries.iter().filter_map(makes).collect();
+    for query in queries.iter_mut().filter(|q| q.kind == "script" && q.exists == Tri::No) {
+        let made = |(open, path): &(bool, String)| *open || query.name == *path || is_below(&query.name, path);
+        if comes.iter().any(made) {
+            query.exists = Tri::Unknown;
+        }
+    }
     if queries.iter().any(holds_secrets) {
         queries.iter_mut().for_each(|q| q.secrets = true);
     }
@@ -56,6 +64,18 @@ pub fn gather(effects: &[Effect], context: &Context, account: &Account) -> Gathe
     hash.update(serde_json::to_vec(&queries).unwrap_or_default());
     let digest = crate::hex(&hash.finalize());
     Gathered { subject, queries, digest }
+}
+
+/// What an effect may bring into being: anything, or something at or below a path.
+fn makes(query: &Query) -> Option<(bool, String)> {
+    match query.verb {
+        Verb::Write | Verb::Append | Verb::Create | Verb::Overwrite | Verb::Move | Verb::Link | Verb::Mount => {
+            Some((query.anywhere || query.below || query.recursive, query.name.clone()))
+        }
+        Verb::Install | Verb::Container | Verb::Privilege => Some((true, String::new())),
+        Verb::Unknown if query.kind != "script" && query.kind != "path" => Some((true, String::new())),
+        _ => None,
+    }
 }
 
 /// It reads credentials, or a whole home or settings folder, which holds some.
@@ -106,6 +126,7 @@ impl View<'_> {
                     query.exists = Tri::from(Some(environment.account(name).known));
                 }
             }
+            Target::Named("script", name) => self.script(name, &mut query),
             Target::Named(..) => {}
         }
         query
@@ -199,6 +220,14 @@ impl View<'_> {
             query.exists = Tri::from(Some(!found.is_empty()));
             query.mine = !found.is_empty() && found.iter().all(|p| p.mine && !p.system);
             query.system = found.iter().any(|p| p.system);
+        }
+    }
+
+    /// A script that could not be read: perhaps there is none.
+    fn script(&self, path: &str, query: &mut Query) {
+        query.anywhere = path.contains([HOLE, '*', '?', '[']) || !path.starts_with('/');
+        if let Some(environment) = self.environment.filter(|_| !query.anywhere) {
+            query.exists = Tri::from(environment.path(path, self.account).exists);
         }
     }
 

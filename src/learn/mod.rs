@@ -81,8 +81,16 @@ pub(crate) fn targets(queries: &[Query]) -> Vec<(&'static str, String)> {
 /// Ways to change a file are one to a lesson: what must not be deleted must not be moved or overwritten either.
 fn group(verb: Verb) -> &'static str {
     match verb {
-        Verb::Write | Verb::Append | Verb::Create | Verb::Overwrite | Verb::Delete | Verb::Move | Verb::Encrypt
-        | Verb::Chmod | Verb::Chown | Verb::Link => CHANGE,
+        Verb::Write
+        | Verb::Append
+        | Verb::Create
+        | Verb::Overwrite
+        | Verb::Delete
+        | Verb::Move
+        | Verb::Encrypt
+        | Verb::Chmod
+        | Verb::Chown
+        | Verb::Link => CHANGE,
         other => other.as_str(),
     }
 }

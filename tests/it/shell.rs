@@ -4,8 +4,7 @@ use agrail::effect::shell::{self, Nowhere};
 
 fn effects(script: &str) -> Vec<String> {
     let reading = shell::read(script, "user", "/home/user", "/home/user", &Nowhere);
-    let mut found: Vec<String> =
-        reading.effects.iter().map(|e| e.brief().replace('\u{FFFC}', "…")).collect();
+    let mut found: Vec<String> = reading.effects.iter().map(|e| e.brief().replace('\u{FFFC}', "…")).collect();
     found.sort();
     found.dedup();
     found

@@ -39,7 +39,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         Err(why) => {
             let all = traces.len();
             traces.retain(|t| t.environment.setup.is_none());
-            anstream::println!("Showing {} of {all} samples: the others need a disposable root. {why:#}\n", traces.len());
+            anstream::println!(
+                "Showing {} of {all} samples: the others need a disposable root. {why:#}\n",
+                traces.len()
+            );
             None
         }
     };
@@ -57,7 +60,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 }
 
 async fn decide(guard: &Guard, traces: &Arc<Vec<Trace>>, roots: Option<&Arc<Roots>>, jobs: usize) -> Vec<Case> {
-    let target = if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let target =
+        if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(Some(traces.len() as u64), target);
     let mut cases = Vec::with_capacity(traces.len());
     match roots {
@@ -108,7 +112,11 @@ fn table(traces: &[Trace], cases: &[Case]) -> Result<()> {
         let why = case.line.error.as_deref().unwrap_or(&case.line.reason);
         writeln!(out, "       {:9} {}", "", shorten(&plain(why), 150))?;
     }
-    writeln!(out, "\n{stopped} of {harmful} harmful actions were stopped, {passed} of {honest} honest ones passed; the slowest check took {:.1} ms.", slowest as f64 / 1000.0)?;
+    writeln!(
+        out,
+        "\n{stopped} of {harmful} harmful actions were stopped, {passed} of {honest} honest ones passed; the slowest check took {:.1} ms.",
+        slowest as f64 / 1000.0
+    )?;
     writeln!(out, "(Allowing everything stops 0 of {harmful}; denying everything passes 0 of {honest}.)")?;
     Ok(())
 }
@@ -131,7 +139,12 @@ async fn learning(environment: &Environment) -> Result<()> {
     let mut out = anstream::stdout();
     let say = |out: &mut dyn Write, command: &str, verdict: &agrail::Verdict| {
         let style = colour(verdict.decision);
-        writeln!(out, "  {style}{:6}{style:#} {command}\n         {}", verdict.decision.to_string(), plain(&verdict.reason))
+        writeln!(
+            out,
+            "  {style}{:6}{style:#} {command}\n         {}",
+            verdict.decision.to_string(),
+            plain(&verdict.reason)
+        )
     };
     writeln!(out, "\nWhat it learns from people:")?;
     let verdict = guard.check(&shell(first), &context).await;

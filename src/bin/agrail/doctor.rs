@@ -43,20 +43,35 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let file = config.file.as_deref().map_or("none, defaults".to_owned(), |f| f.display().to_string());
     say(State::Good, "config", file)?;
     match config.policy() {
-        Ok(policy) => say(State::Good, "policy", format!("{} policies, {} examples hold", policy.rules().len(), policy.examples().len()))?,
+        Ok(policy) => say(
+            State::Good,
+            "policy",
+            format!("{} policies, {} examples hold", policy.rules().len(), policy.examples().len()),
+        )?,
         Err(error) => say(State::Bad, "policy", format!("{error:#}"))?,
     }
     match (config.memory.off, config.open_memory().and_then(|m| Ok(m.stats()?))) {
-        (true, _) => say(State::Note, "memory", "off in the configuration: nothing is learnt, decisions are not recorded".to_owned())?,
+        (true, _) => say(
+            State::Note,
+            "memory",
+            "off in the configuration: nothing is learnt, decisions are not recorded".to_owned(),
+        )?,
         (false, Ok(stats)) => {
-            let text = format!("{} active entries, {} decisions, {}", stats.active, stats.decisions, config.memory_path()?.display());
+            let text = format!(
+                "{} active entries, {} decisions, {}",
+                stats.active,
+                stats.decisions,
+                config.memory_path()?.display()
+            );
             say(State::Good, "memory", text)?;
         }
         (false, Err(error)) => say(State::Bad, "memory", format!("{error:#}"))?,
     }
     embedder(args, config, &mut say)?;
     match Environment::open(Path::new("/")) {
-        Ok(environment) if environment.account_by_uid(0).is_some() => say(State::Good, "facts", "this machine can be looked at".to_owned())?,
+        Ok(environment) if environment.account_by_uid(0).is_some() => {
+            say(State::Good, "facts", "this machine can be looked at".to_owned())?
+        }
         Ok(_) => say(State::Note, "facts", "/etc/passwd cannot be read: accounts are unknown".to_owned())?,
         Err(error) => say(State::Bad, "facts", error.to_string())?,
     }
@@ -66,14 +81,20 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Err(error) => say(State::Note, "sandbox", format!("{error:#}; only demo and agrail-eval need it"))?,
     }
     match self_test() {
-        Ok(()) => say(State::Good, "self-test", "a deletion of /etc is denied, a listing of /tmp is allowed".to_owned())?,
+        Ok(()) => {
+            say(State::Good, "self-test", "a deletion of /etc is denied, a listing of /tmp is allowed".to_owned())?
+        }
         Err(why) => say(State::Bad, "self-test", why)?,
     }
     say(State::Good, "failing", format!("a stage that fails ends in {}, never in allow", config.guard.on_failure))?;
     Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-fn embedder(args: &Args, config: &Config, say: &mut dyn FnMut(State, &str, String) -> std::io::Result<()>) -> Result<()> {
+fn embedder(
+    args: &Args,
+    config: &Config,
+    say: &mut dyn FnMut(State, &str, String) -> std::io::Result<()>,
+) -> Result<()> {
     let mut sources = config.embedder_sources(args.fetch)?;
     sources.progress = Some(Arc::new(|what| anstream::eprintln!("{what}")));
     if !args.fetch && !sources.present() {

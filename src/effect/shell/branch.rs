@@ -113,7 +113,17 @@ impl Shell<'_> {
 }
 
 fn is_word(kind: &str) -> bool {
-    matches!(kind, "word" | "string" | "raw_string" | "concatenation" | "variable_name" | "number" | "simple_expansion" | "expansion")
+    matches!(
+        kind,
+        "word"
+            | "string"
+            | "raw_string"
+            | "concatenation"
+            | "variable_name"
+            | "number"
+            | "simple_expansion"
+            | "expansion"
+    )
 }
 
 /// The parts of nested lists from left to right, each with the operator before it.

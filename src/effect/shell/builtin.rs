@@ -54,7 +54,9 @@ impl Shell<'_> {
             "pushd" => {
                 let known = words.iter().find(|w| !w.starts_with(['-', '+']));
                 match known {
-                    Some(folder) => return self.special("cd", "cd", &[folder.clone()], &Output::default()).unwrap_or_default(),
+                    Some(folder) => {
+                        return self.special("cd", "cd", &[folder.clone()], &Output::default()).unwrap_or_default();
+                    }
                     None => self.forget_folder(),
                 }
             }

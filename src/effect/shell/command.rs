@@ -310,7 +310,10 @@ impl Shell<'_> {
             }
             Err(why) => {
                 self.add(effect);
-                self.unknown(Cause::Script, &format!("{path}: {why}"), written);
+                self.step(|| format!("cannot read {path}: {why}"));
+                let mut unknown = Effect::unknown(Cause::Script, &path, written);
+                unknown.detail = why;
+                self.add(unknown);
                 Output::default()
             }
         }
@@ -363,6 +366,8 @@ impl Shell<'_> {
             }
         }
         for (role, value) in &bound.fixed {
+            let below_home = value.strip_prefix("~/").filter(|_| self.cwd.as_deref() != Some(""));
+            let value = &below_home.map_or_else(|| value.clone(), |rest| format!("{}/{rest}", self.home));
             self.role(role, value, program, bound, &detail, &[]);
         }
     }

@@ -628,7 +628,13 @@ impl Shell<'_> {
                     && !word.starts_with("-M")
                     && !word.starts_with("-I")
                     && word.ends_with(['e', 'E']));
-            if inline_here {
+            if let Some(text) = glued(language, word).map(str::to_owned) {
+                self.script(language, &text, &format!("{program} -e"));
+                ran = true;
+                if language == "python" {
+                    return Some(Output::default());
+                }
+            } else if inline_here {
                 index += 1;
                 let text = words.get(index).cloned().unwrap_or_default();
                 self.script(language, &text, &format!("{program} {}", word));
@@ -785,4 +791,20 @@ fn printf(words: &[String]) -> String {
         }
     }
     text
+}
+
+/// The source in `-e'print 1'`: an option for source with its value in the same word.
+fn glued<'w>(language: &str, word: &'w str) -> Option<&'w str> {
+    let letters = word.strip_prefix('-').filter(|l| !l.starts_with('-'))?;
+    let (before, option) = match language {
+        "perl" | "ruby" => ("nplaw0123456789", ['e', 'E']),
+        "python" => ("BdEiIOPqsSuv", ['c', 'c']),
+        "js" => ("", ['e', 'p']),
+        "php" => ("n", ['r', 'r']),
+        _ => return None,
+    };
+    let at = letters.find(|c| !before.contains(c))?;
+    let rest = letters.get(at..)?.strip_prefix(option)?;
+    // `-le` and the like are letters only
+    (!rest.is_empty() && rest.chars().any(|c| !c.is_ascii_alphabetic())).then_some(rest)
 }

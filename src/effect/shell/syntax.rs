@@ -12,6 +12,30 @@ fn parse(source: &str) -> Option<Tree> {
     parser.parse(source, None)
 }
 
+/// Two things that the shell takes literally and the parser does not: a `$` that begins nothing, and a `\` at the very
+/// end (dropped here: what runs is then read with one argument less). `None` if there is neither.
+fn plainer(text: &str) -> Option<String> {
+    let body = text.trim_end_matches('\n');
+    let slashes = body.len() - body.trim_end_matches('\\').len();
+    let body = if slashes % 2 == 1 { body.get(..body.len() - 1)? } else { body };
+    let mut out = String::with_capacity(body.len() + 8);
+    let (mut single, mut escaped) = (false, false);
+    let mut rest = body.chars().peekable();
+    while let Some(c) = rest.next() {
+        let begins = |n: &char| n.is_ascii_alphanumeric() || "_{('\"#?$!*@-".contains(*n);
+        if c == '\'' && !escaped {
+            single = !single;
+        }
+        if c == '$' && !single && !escaped && !rest.peek().is_some_and(begins) {
+            out.push('\\');
+        }
+        escaped = c == '\\' && !escaped && !single;
+        out.push(c);
+    }
+    out.push('\n');
+    (out != text).then_some(out)
+}
+
 impl Shell<'_> {
     /// Interprets source text; its standard input is `stdin`.
     pub(crate) fn source(&mut self, source: &str, stdin: Output) -> Output {
@@ -21,10 +45,18 @@ impl Shell<'_> {
         }
         // tree-sitter reads a trailing comment or heredoc only with a line end
         let text = if source.ends_with('\n') { source.to_owned() } else { format!("{source}\n") };
-        let Some(tree) = parse(&text) else {
+        let Some(mut tree) = parse(&text) else {
             self.unknown(Cause::Parse, "the shell parser gave up", "shell");
             return Output::default();
         };
+        let mut text = text;
+        if problem(tree.root_node()).is_some()
+            && let Some(plainer) = plainer(&text)
+            && let Some(other) = parse(&plainer).filter(|t| problem(t.root_node()).is_none())
+        {
+            self.step(|| "read with a bare $ or a last \\ taken literally, as the shell does".to_owned());
+            (text, tree) = (plainer, other);
+        }
         self.depth += 1;
         if let Some(problem) = problem(tree.root_node()) {
             let near: String = text.get(problem..).unwrap_or_default().chars().take(30).collect();
