@@ -150,7 +150,9 @@ pub fn sources() -> Result<Sources> {
     let cache = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|h| h.join(".cache")));
     let cache = cache.context("there is no home folder for the model; set HOME or XDG_CACHE_HOME")?.join("agrail");
     let progress: Arc<dyn Fn(&str) + Send + Sync> = Arc::new(|what| eprintln!("{what}"));
-    Ok(Sources { runtime: None, model: None, cache, fetch: true, progress: Some(progress) })
+    let mut sources = Sources::fetching(cache);
+    sources.progress = Some(progress);
+    Ok(sources)
 }
 
 fn progress(count: u64) -> ProgressBar {

@@ -1,180 +1,221 @@
-//! all-MiniLM-L6-v2 on ONNX Runtime, through fastembed.
+//! all-MiniLM-L6-v2, with weights stored as int8, through ONNX Runtime.
+//!
+//! 1. Nothing is loaded before the first text; loading happens at most once, in a blocking thread.
+//! 2. A failure to load is remembered for a while, so that not every call pays for it, and then tried again.
+//! 3. Each text is run alone, so that a vector cannot depend on the texts beside it or on their padding.
+//! 4. A text is read up to 256 tokens.
 
-use super::{EmbedError, Embedder, MINILM_DIMENSIONS, MINILM_ID, Sources};
-use async_trait::async_trait;
-use fastembed::{InitOptionsUserDefined, Pooling, TextEmbedding, TokenizerFiles, UserDefinedEmbeddingModel};
-use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Longest text, tokens of the model.
-const TOKENS: usize = 256;
-/// Longest text that is given to the tokenizer, bytes.
-const BYTES: usize = 16 * 1024;
-/// Vectors that are kept.
-const KEPT: usize = 1024;
-/// Time after which a model that did not load is tried again.
-const AGAIN: Duration = Duration::from_secs(60);
+use async_trait::async_trait;
+use fastembed::{InitOptionsUserDefined, Pooling, TextEmbedding, TokenizerFiles, UserDefinedEmbeddingModel};
+use ort::environment::Environment;
 
-/// The embedder that ships with the engine. It loads when it is first used.
-#[derive(Clone)]
+use super::cache::{self, Key, Lru};
+use super::{EmbedError, Embedder, Sources, provide};
+
+/// Id of the vectors: model and weights.
+pub const ID: &str = "all-MiniLM-L6-v2-int8@8199be6f699a";
+/// Length of the vectors.
+pub const DIMENSIONS: usize = 384;
+const TOKENS: usize = 256;
+/// 256 tokens are never longer, except in text that is almost only blanks.
+const BYTES: usize = 32 << 10;
+const REMEMBERED: usize = 1024;
+const RETRY: Duration = Duration::from_secs(60);
+
+/// The one environment of the process: a second one cannot be made.
+static ENVIRONMENT: Mutex<Option<Environment>> = Mutex::new(None);
+
+/// The embedder. Clones share the model and the remembered vectors.
+#[derive(Debug, Clone)]
 pub struct MiniLm {
-    inner: Arc<Inner>,
+    shared: Arc<Shared>,
 }
 
-struct Inner {
+#[derive(Debug)]
+struct Shared {
     sources: Sources,
-    model: Mutex<State>,
-    kept: Mutex<Kept>,
+    retry: Duration,
+    state: Mutex<State>,
+    vectors: Mutex<Lru>,
 }
 
 enum State {
-    NotYet,
-    Loaded(Box<TextEmbedding>),
-    Failed(EmbedError, Instant),
+    Cold,
+    Ready(Box<TextEmbedding>),
+    Failed(Instant, EmbedError),
 }
 
-#[derive(Default)]
-struct Kept {
-    vectors: HashMap<String, Vec<f32>>,
-    order: VecDeque<String>,
-}
-
-impl std::fmt::Debug for MiniLm {
+impl std::fmt::Debug for State {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MiniLm").field("sources", &self.inner.sources).finish_non_exhaustive()
+        match self {
+            Self::Cold => f.write_str("Cold"),
+            Self::Ready(_) => f.write_str("Ready"),
+            Self::Failed(_, error) => write!(f, "Failed({error})"),
+        }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl MiniLm {
-    /// An embedder that will load from these sources.
-    #[must_use]
-    pub fn new(sources: Sources) -> Self {
-        Self { inner: Arc::new(Inner { sources, model: Mutex::new(State::NotYet), kept: Mutex::default() }) }
-    }
-
-    /// Embeds on the calling thread; the async form is [`Embedder::embed`].
+    /// Takes note of where the files may come from; touches none of them yet.
     ///
-    /// # Errors
-    /// [`EmbedError`]
-    pub fn embed_now(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let known: Vec<Option<Vec<f32>>> = {
-            let kept = lock(&self.inner.kept);
-            texts.iter().map(|t| kept.vectors.get(t).cloned()).collect()
-        };
-        let missing: Vec<&str> = texts.iter().zip(&known).filter(|(_, v)| v.is_none()).map(|(t, _)| cut(t)).collect();
-        let mut new = if missing.is_empty() { Vec::new() } else { self.run(&missing)? }.into_iter();
-        let mut vectors = Vec::with_capacity(texts.len());
-        for (text, vector) in texts.iter().zip(known) {
-            let vector = match vector {
-                Some(vector) => vector,
-                None => {
-                    let vector = new.next().ok_or_else(|| EmbedError::Run("a vector is missing".to_owned()))?;
-                    lock(&self.inner.kept).keep(text, &vector);
-                    vector
-                }
+    /// The runtime library is one for the whole process: the first that loads stays.
+    pub fn new(sources: Sources) -> Self {
+        Self::with_retry(sources, RETRY)
+    }
+
+    pub(super) fn with_retry(sources: Sources, retry: Duration) -> Self {
+        let (state, vectors) = (Mutex::new(State::Cold), Mutex::new(Lru::new(REMEMBERED)));
+        Self { shared: Arc::new(Shared { sources, retry, state, vectors }) }
+    }
+}
+
+#[async_trait]
+impl Embedder for MiniLm {
+    fn id(&self) -> &str {
+        ID
+    }
+
+    fn dimensions(&self) -> usize {
+        DIMENSIONS
+    }
+
+    async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let keyed: Vec<(Key, &str)> = texts.iter().map(|text| cut(text)).map(|text| (cache::key(text), text)).collect();
+        if let Some(vectors) = self.shared.remembered(&keyed) {
+            return Ok(vectors);
+        }
+        let owned: Vec<(Key, String)> = keyed.into_iter().map(|(key, text)| (key, text.to_owned())).collect();
+        let shared = Arc::clone(&self.shared);
+        let work = move || shared.vectors_of(&owned);
+        match tokio::runtime::Handle::try_current() {
+            Ok(handle) => handle
+                .spawn_blocking(work)
+                .await
+                .unwrap_or_else(|error| Err(EmbedError::Model(format!("the thread that ran it ended: {error}")))),
+            Err(_) => work(),
+        }
+    }
+}
+
+impl Shared {
+    fn remembered(&self, keyed: &[(Key, &str)]) -> Option<Vec<Vec<f32>>> {
+        let mut vectors = locked(&self.vectors);
+        keyed.iter().map(|(key, _)| vectors.get(key)).collect()
+    }
+
+    fn vectors_of(&self, texts: &[(Key, String)]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        texts.iter().map(|(key, text)| self.vector_of(key, text)).collect()
+    }
+
+    fn vector_of(&self, key: &Key, text: &str) -> Result<Vec<f32>, EmbedError> {
+        if let Some(vector) = locked(&self.vectors).get(key) {
+            return Ok(vector);
+        }
+        let mut state = locked(&self.state);
+        if let State::Failed(at, error) = &*state
+            && at.elapsed() < self.retry
+        {
+            return Err(error.clone());
+        }
+        if !matches!(&*state, State::Ready(_)) {
+            *state = match guarded(|| load(&self.sources)) {
+                Ok(model) => State::Ready(Box::new(model)),
+                Err(error) => State::Failed(Instant::now(), error),
             };
-            vectors.push(vector);
         }
-        Ok(vectors)
+        let outcome = match &mut *state {
+            State::Ready(model) => guarded(|| run(model, text)),
+            State::Failed(_, error) => Err(error.clone()),
+            State::Cold => Err(EmbedError::Model("it was not loaded".into())),
+        };
+        drop(state);
+        let vector = outcome?;
+        locked(&self.vectors).put(*key, vector.clone());
+        Ok(vector)
     }
-
-    fn run(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let mut state = lock(&self.inner.model);
-        match &*state {
-            State::Failed(error, at) if at.elapsed() < AGAIN => return Err(error.clone()),
-            State::NotYet | State::Failed(..) => match load(&self.inner.sources) {
-                Ok(model) => *state = State::Loaded(Box::new(model)),
-                Err(error) => {
-                    *state = State::Failed(error.clone(), Instant::now());
-                    return Err(error);
-                }
-            },
-            State::Loaded(_) => {}
-        }
-        let State::Loaded(model) = &mut *state else { return Err(EmbedError::Load("not loaded".to_owned())) };
-        let vectors = catch_unwind(AssertUnwindSafe(|| model.embed(texts, None)))
-            .map_err(|_| EmbedError::Run("the runtime panicked".to_owned()))?
-            .map_err(|e| EmbedError::Run(e.to_string()))?;
-        let sound = |v: &Vec<f32>| v.len() == MINILM_DIMENSIONS && v.iter().all(|x| x.is_finite());
-        if vectors.len() != texts.len() || !vectors.iter().all(sound) {
-            return Err(EmbedError::Run("the model returned something that is no vector".to_owned()));
-        }
-        Ok(vectors)
-    }
-}
-
-impl Kept {
-    fn keep(&mut self, text: &str, vector: &[f32]) {
-        if self.vectors.insert(text.to_owned(), vector.to_vec()).is_none() {
-            self.order.push_back(text.to_owned());
-        }
-        while self.order.len() > KEPT {
-            if let Some(oldest) = self.order.pop_front() {
-                self.vectors.remove(&oldest);
-            }
-        }
-    }
-}
-
-fn cut(text: &str) -> &str {
-    let end = (0..=text.len().min(BYTES)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    text.get(..end).unwrap_or_default()
 }
 
 fn load(sources: &Sources) -> Result<TextEmbedding, EmbedError> {
-    let broken = |why: String| EmbedError::Load(why);
-    let bytes = sources.model()?;
-    #[cfg(feature = "ort-load-dynamic")]
-    {
-        let runtime = sources.runtime()?;
-        // fastembed panics where the library is missing or too old; this says so instead
-        let found = catch_unwind(AssertUnwindSafe(|| ort::init_from(&runtime).map(drop)));
-        match found {
-            Ok(Ok(_)) => {}
-            Ok(Err(error)) => return Err(broken(format!("{}: {error}", runtime.display()))),
-            Err(_) => {
-                return Err(broken(format!("{} is not a usable ONNX Runtime (1.24 or later)", runtime.display())));
-            }
-        }
-    }
+    let environment = environment(sources)?;
+    let onnx = provide::model(sources)?;
     let tokenizer = TokenizerFiles {
         tokenizer_file: include_bytes!("../../assets/minilm/tokenizer.json").to_vec(),
         config_file: include_bytes!("../../assets/minilm/config.json").to_vec(),
         special_tokens_map_file: include_bytes!("../../assets/minilm/special_tokens_map.json").to_vec(),
         tokenizer_config_file: include_bytes!("../../assets/minilm/tokenizer_config.json").to_vec(),
     };
-    let model = UserDefinedEmbeddingModel::new(bytes, tokenizer).with_pooling(Pooling::Mean);
-    let options = InitOptionsUserDefined::new().with_max_length(TOKENS);
-    catch_unwind(AssertUnwindSafe(|| TextEmbedding::try_new_from_user_defined(model, options)))
-        .map_err(|_| broken("the runtime panicked".to_owned()))?
-        .map_err(|e| broken(e.to_string()))
+    let model = UserDefinedEmbeddingModel::new(onnx, tokenizer).with_pooling(Pooling::Mean);
+    let options = InitOptionsUserDefined::new()
+        .with_environment(environment)
+        .with_max_length(TOKENS)
+        // One thread: the same sums in the same order, and a short text gains little from more.
+        .with_intra_threads(1);
+    TextEmbedding::try_new_from_user_defined(model, options).map_err(|error| EmbedError::Model(error.to_string()))
 }
 
-#[async_trait]
-impl Embedder for MiniLm {
-    fn id(&self) -> &str {
-        MINILM_ID
+fn environment(sources: &Sources) -> Result<Environment, EmbedError> {
+    let mut kept = locked(&ENVIRONMENT);
+    let builder = provide::runtime(sources, open)?;
+    if let Some(environment) = &*kept {
+        return Ok(environment.clone());
     }
+    let made = builder.with_name("agrail").build().map_err(|error| EmbedError::Model(error.to_string()))?;
+    Ok(kept.insert(made).clone())
+}
 
-    fn dimensions(&self) -> usize {
-        MINILM_DIMENSIONS
-    }
+#[cfg(feature = "ort-load-dynamic")]
+fn open(path: &Path) -> Result<ort::environment::EnvironmentBuilder, EmbedError> {
+    let refused = |reason: String| EmbedError::Runtime { path: path.to_path_buf(), reason };
+    guarded(|| ort::init_from(path).map_err(|error| refused(error.to_string())))
+        .map_err(|error| if let EmbedError::Model(reason) = error { refused(reason) } else { error })
+}
 
-    async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
-        {
-            let kept = lock(&self.inner.kept);
-            if let Some(all) = texts.iter().map(|t| kept.vectors.get(t).cloned()).collect::<Option<Vec<_>>>() {
-                return Ok(all);
-            }
-        }
-        let this = self.clone();
-        tokio::task::spawn_blocking(move || this.embed_now(&texts)).await.map_err(|e| EmbedError::Run(e.to_string()))?
+#[cfg(not(feature = "ort-load-dynamic"))]
+fn open(_: &Path) -> Result<ort::environment::EnvironmentBuilder, EmbedError> {
+    Ok(ort::init())
+}
+
+fn run(model: &mut TextEmbedding, text: &str) -> Result<Vec<f32>, EmbedError> {
+    let vectors = model.embed([text], Some(1)).map_err(|error| EmbedError::Model(error.to_string()))?;
+    let Ok([vector]) = <[Vec<f32>; 1]>::try_from(vectors) else {
+        return Err(EmbedError::BadVector("not one vector for one text".into()));
+    };
+    check(vector)
+}
+
+/// A vector is 384 finite numbers of length one, or it is an error.
+pub(super) fn check(vector: Vec<f32>) -> Result<Vec<f32>, EmbedError> {
+    if vector.len() != DIMENSIONS {
+        return Err(EmbedError::BadVector(format!("{} numbers instead of {DIMENSIONS}", vector.len())));
     }
+    if vector.iter().any(|number| !number.is_finite()) {
+        return Err(EmbedError::BadVector("a number in it is not finite".into()));
+    }
+    let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
+    if (length - 1.0).abs() > 1e-3 {
+        return Err(EmbedError::BadVector(format!("its length is {length} instead of 1")));
+    }
+    Ok(vector)
+}
+
+fn cut(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(BYTES)).unwrap_or(text)
+}
+
+/// The libraries below panic where they should answer an error.
+fn guarded<T>(work: impl FnOnce() -> Result<T, EmbedError>) -> Result<T, EmbedError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let said =
+            panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).into()));
+        Err(EmbedError::Model(said.unwrap_or_else(|| "it panicked".into())))
+    })
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

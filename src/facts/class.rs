@@ -293,3 +293,9 @@ fn key_file(parts: &[&str]) -> bool {
     let kept = folders.iter().any(|f| matches!(*f, ".ssh" | "ssh" | "ssl" | "private" | "keys"));
     last.ends_with(".kdbx") || (key && kept && !last.ends_with(".pub"))
 }
+
+/// A folder in a home whose content as a whole is secret.
+pub(super) fn holds_credentials(path: &str) -> bool {
+    const FOLDERS: &[&str] = &[".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", "gcloud", "keyrings"];
+    path.rsplit('/').find(|p| !p.is_empty()).is_some_and(|last| FOLDERS.contains(&last))
+}

@@ -82,9 +82,10 @@ fn makes(query: &Query) -> Option<(bool, String)> {
 fn holds_secrets(query: &Query) -> bool {
     let reads = matches!(query.verb, Verb::Read | Verb::Encrypt | Verb::Dump);
     let whole = query.itself || query.below;
+    let recursive = query.recursive || query.target_type == "directory";
     reads
         && (query.class == Class::Credential.as_str()
-            || (query.recursive
+            || (recursive
                 && whole
                 && [Class::OwnHome, Class::OtherHome, Class::SuperuserHome, Class::SystemConfig, Class::Root]
                     .iter()
@@ -150,6 +151,10 @@ impl View<'_> {
         }
         .as_str()
         .to_owned();
+        let taken = matches!(effect.verb, Verb::Read | Verb::Encrypt | Verb::Move);
+        if taken && (super::class::holds_credentials(looked_at) || super::class::holds_credentials(&facts.resolved)) {
+            Class::Credential.as_str().clone_into(&mut query.class);
+        }
         query.itself = facts.itself && !query.below;
         query.exists = Tri::from(facts.exists);
         query.parent = Tri::from(facts.parent);

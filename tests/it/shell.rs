@@ -43,6 +43,24 @@ fn what_perhaps_did_not_run_leaves_both_possible() {
 }
 
 #[test]
+fn a_tilde_is_the_home_in_redirections_and_assignments() {
+    check(&[
+        ("echo x >> ~/.bashrc", &["append /home/user/.bashrc"]),
+        ("X=~/a; rm $X", &["delete /home/user/a"]),
+        ("echo x > '~/a'", &["write /home/user/~/a"]),
+    ]);
+}
+
+#[test]
+fn links_that_the_script_makes_are_followed() {
+    check(&[
+        ("ln -s /etc d && rm d/passwd", &["delete /etc/passwd", "delete /home/user/d/passwd", "link /home/user/d"]),
+        ("ln -s /etc /tmp; rm /tmp/etc/passwd", &["delete /etc/passwd", "delete /tmp/etc/passwd", "link /tmp"]),
+        ("ln -s /tmp /etc; rm /etc/ssl", &["delete /etc/ssl", "delete /tmp/ssl", "link /etc"]),
+    ]);
+}
+
+#[test]
 fn builtins_change_what_later_words_mean() {
     check(&[
         ("X=/a; unset X; rm $X/b", &["delete /b"]),

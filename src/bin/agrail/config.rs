@@ -137,13 +137,11 @@ impl Config {
                 .map(|b| b.join("agrail"))
                 .context("there is no home folder for the cache; set embedder.cache in the configuration")?,
         };
-        Ok(Sources {
-            runtime: self.embedder.runtime.as_deref().map(|p| self.beside(p)),
-            model: self.embedder.model.as_deref().map(|p| self.beside(p)),
-            cache,
-            fetch: fetch && !self.embedder.offline,
-            progress: None,
-        })
+        let mut sources = Sources::new(cache);
+        sources.runtime = self.embedder.runtime.as_deref().map(|p| self.beside(p));
+        sources.model = self.embedder.model.as_deref().map(|p| self.beside(p));
+        sources.fetch = fetch && !self.embedder.offline;
+        Ok(sources)
     }
 
     /// A builder with settings, policies and memory. The embedder is there if its files are: a check never

@@ -102,7 +102,8 @@ fn embedder(
         return Ok(say(State::Note, "embedder", text.to_owned())?);
     }
     let model = MiniLm::new(sources);
-    match model.embed_now(&["Delete a file".to_owned()]) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    match runtime.block_on(model.embed(&["Delete a file"])) {
         Ok(_) => say(State::Good, "embedder", format!("{} works", model.id()))?,
         Err(error) => say(State::Bad, "embedder", error.to_string())?,
     }

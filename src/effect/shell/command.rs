@@ -365,6 +365,11 @@ impl Shell<'_> {
                 _ => self.role(role, value, program, bound, &detail, &incoming),
             }
         }
+        if let [(Role::Linked, target, _), (Role::Act { verb: Verb::Link | Verb::Overwrite, .. } | Role::Into, link, _)] =
+            bound.arguments.as_slice()
+        {
+            self.note_link(target, link);
+        }
         for (role, value) in &bound.fixed {
             let below_home = value.strip_prefix("~/").filter(|_| self.cwd.as_deref() != Some(""));
             let value = &below_home.map_or_else(|| value.clone(), |rest| format!("{}/{rest}", self.home));

@@ -79,6 +79,8 @@ pub(crate) struct Shell<'a> {
     variables: HashMap<String, Vec<String>>,
     functions: HashMap<String, String>,
     aliases: HashMap<String, String>,
+    /// Links that the script makes: path and what it leads to.
+    links: Vec<(String, String)>,
     arguments: Vec<String>,
     running: Vec<String>,
     via: Vec<String>,
@@ -124,6 +126,7 @@ impl<'a> Shell<'a> {
             variables: HashMap::new(),
             functions: HashMap::new(),
             aliases: HashMap::new(),
+            links: Vec::new(),
             arguments: Vec::new(),
             running: Vec::new(),
             via: Vec::new(),
@@ -151,6 +154,16 @@ impl Shell<'_> {
             effect = Effect::unknown(Cause::Budget, "too many effects", "shell");
         }
         self.exhaustion(&effect);
+        // the link may lie elsewhere than it seems (inside an existing folder): both are possible
+        if let Target::Path(path) = &effect.target
+            && effect.verb != Verb::Link
+            && let Some(real) = self.through_links(path)
+        {
+            let other = Effect { target: Target::Path(real), ..effect.clone() };
+            if !self.reading.effects.contains(&other) {
+                self.reading.effects.push(other);
+            }
+        }
         self.reading.effects.push(effect);
     }
 
@@ -195,6 +208,22 @@ impl Shell<'_> {
         }
     }
 
+    /// Where a path leads through the links that this script made before, if through any.
+    fn through_links(&self, path: &str) -> Option<String> {
+        let mut real = path.to_owned();
+        for _ in 0..8 {
+            let below = |(link, target): &(String, String)| {
+                let rest = real.strip_prefix(link.as_str()).filter(|r| r.is_empty() || r.starts_with('/'))?;
+                Some((link.len(), tidy(&format!("{target}{rest}"))))
+            };
+            match self.links.iter().filter_map(below).max() {
+                Some((_, next)) if next != real => real = next,
+                _ => break,
+            }
+        }
+        (real != path).then_some(real)
+    }
+
     /// Makes a path absolute where the working directory is known, and tidies `.` and `..` lexically.
     pub(crate) fn path(&self, written: &str) -> String {
         if self.cwd.as_deref() == Some("") {
@@ -209,6 +238,20 @@ impl Shell<'_> {
         match &self.cwd {
             Some(cwd) => tidy(&format!("{cwd}/{written}")),
             None => format!("{HOLE}/{written}"),
+        }
+    }
+
+    /// Notes `ln TARGET LINK`: later paths through the link lead to the target.
+    pub(crate) fn note_link(&mut self, target: &str, link: &str) {
+        let link = self.path(link);
+        let folder = link.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let target = if target.starts_with('/') { tidy(target) } else { tidy(&format!("{folder}/{target}")) };
+        let plain = |p: &str| p.starts_with('/') && !p.contains(HOLE);
+        if plain(&link) && plain(&target) && self.links.len() < 256 {
+            // the link may also come to lie inside, if its name is that of a folder
+            let inside = format!("{}/{}", link.trim_end_matches('/'), target.rsplit('/').next().unwrap_or_default());
+            self.links.push((inside, target.clone()));
+            self.links.push((link, target));
         }
     }
 

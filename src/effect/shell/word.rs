@@ -47,8 +47,9 @@ impl Shell<'_> {
     pub(crate) fn text(&mut self, node: Node<'_>, source: &str) -> String {
         let mut text = String::new();
         self.expand(node, source, true, &mut text);
-        let text = self.tilde(&text);
-        text.chars().filter(|c| *c != QUOTED && *c != SPLIT).collect()
+        let text: String = text.chars().filter(|c| *c != QUOTED && *c != SPLIT).collect();
+        // a `~` counts where it stands unquoted at the beginning
+        if node.utf8_text(source.as_bytes()).is_ok_and(|raw| raw.starts_with('~')) { self.tilde(&text) } else { text }
     }
 
     fn tilde(&self, text: &str) -> String {

