@@ -257,7 +257,7 @@ impl Effect {
     /// `verb target`, as it is written in examples of the table.
     #[must_use]
     pub fn brief(&self) -> String {
-        let operation = if self.operation.is_empty() || self.verb == Verb::Unknown {
+        let operation = if self.operation.is_empty() || matches!(self.verb, Verb::Unknown | Verb::Execute) {
             String::new()
         } else {
             format!("/{}", self.operation)

@@ -296,6 +296,7 @@ fn key_file(parts: &[&str]) -> bool {
 
 /// A folder in a home whose content as a whole is secret.
 pub(super) fn holds_credentials(path: &str) -> bool {
-    const FOLDERS: &[&str] = &[".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", "gcloud", "keyrings"];
+    const FOLDERS: &[&str] =
+        &[".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", "gcloud", "keyrings"];
     path.rsplit('/').find(|p| !p.is_empty()).is_some_and(|last| FOLDERS.contains(&last))
 }

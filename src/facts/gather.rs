@@ -115,7 +115,7 @@ impl View<'_> {
         query.privileged = effect.privileged;
         query.root = effect.privileged || self.account.superuser;
         query.network = effect.detail == "network";
-        query.widens = effect.verb == Verb::Chmod && widens(&effect.detail);
+        query.widens = matches!(effect.verb, Verb::Chmod | Verb::Overwrite | Verb::Create) && widens(&effect.detail);
         query.foreign = effect.verb == Verb::Chown && effect.program != "chgrp" && self.foreign(&effect.detail);
         match &effect.target {
             Target::Path(path) => self.path(effect, path, &mut query),
@@ -135,6 +135,7 @@ impl View<'_> {
 
     fn path(&self, effect: &Effect, path: &str, query: &mut Query) {
         let constant = constant_folder(path);
+        let likeliest = constant.and_then(|folder| self.matched(folder, path));
         if constant.is_none() && (path.starts_with(HOLE) || !path.starts_with('/')) {
             query.anywhere = true;
             "unknown".clone_into(&mut query.class);
@@ -151,11 +152,14 @@ impl View<'_> {
         }
         .as_str()
         .to_owned();
+        if let Some(class) = likeliest {
+            class.as_str().clone_into(&mut query.class);
+        }
         let taken = matches!(effect.verb, Verb::Read | Verb::Encrypt | Verb::Move);
         if taken && (super::class::holds_credentials(looked_at) || super::class::holds_credentials(&facts.resolved)) {
             Class::Credential.as_str().clone_into(&mut query.class);
         }
-        query.itself = facts.itself && !query.below;
+        query.itself = facts.itself && (!query.below || path.ends_with("/*"));
         query.exists = Tri::from(facts.exists);
         query.parent = Tri::from(facts.parent);
         query.mine = facts.mine || (facts.exists != Some(true) && is_below(looked_at, &self.account.home));
@@ -176,6 +180,21 @@ impl View<'_> {
         } else {
             query.rename = self.rename && effect.verb == Verb::Overwrite;
         }
+    }
+
+    /// The most protected class among the files that a pattern in the last part of a path stands for.
+    fn matched(&self, folder: &str, path: &str) -> Option<Class> {
+        let last = path.strip_prefix(folder)?.trim_start_matches('/');
+        if last.contains(['/', HOLE]) || matches!(last, "*" | "") {
+            return None;
+        }
+        let pattern = glob::Pattern::new(last).ok()?;
+        let names = self.environment?.names(folder);
+        let classes = names.iter().filter(|name| pattern.matches(name)).map(|name| {
+            let path = format!("{}/{name}", folder.trim_end_matches('/'));
+            self.environment.map_or(Class::Ordinary, |e| e.class(&path, self.account).0)
+        });
+        classes.max_by_key(|class| class.weight())
     }
 
     /// Does the folder already have something of a name that would come into it?
@@ -251,6 +270,7 @@ fn access(effect: &Effect, facts: &PathFacts) -> Option<bool> {
     match effect.verb {
         Verb::List if !folder => facts.exists.and(Some(true)),
         Verb::Read | Verb::List => facts.readable,
+        Verb::Execute if effect.operation == "source" => facts.readable,
         Verb::Execute => facts.executable,
         Verb::Create if !absent => Some(true),
         Verb::Write | Verb::Append | Verb::Create | Verb::Overwrite | Verb::Link if absent => facts.creatable,

@@ -157,6 +157,12 @@ impl Environment {
         class::classify(path, who, self.accounts().homes())
     }
 
+    /// Names in a folder, at most 4096.
+    #[must_use]
+    pub fn names(&self, folder: &str) -> Vec<String> {
+        probe::names(&self.inner.folder, folder, 4096).unwrap_or_default()
+    }
+
     /// A script's content: of regular files only.
     ///
     /// # Errors
@@ -182,6 +188,10 @@ impl Environment {
 impl Surroundings for Environment {
     fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, String> {
         self.read_script(path, max).map_err(|e| e.to_string())
+    }
+
+    fn folder(&self, path: &str) -> Option<bool> {
+        probe::is_folder(&self.inner.folder, path)
     }
 }
 

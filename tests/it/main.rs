@@ -1,5 +1,12 @@
-//! One integration binary.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, missing_docs)]
+//! Everything that the engine promises, from outside.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod cli;
+mod facts;
+mod guard;
+mod hostile;
+mod kill;
+
+mod roots;
 mod shell;
 mod table;

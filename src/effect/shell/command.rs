@@ -10,6 +10,8 @@ use tree_sitter::Node;
 /// Folders whose programs the table speaks of.
 const PROGRAM_FOLDERS: &[&str] =
     &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"];
+/// Programs that connect a command to the network.
+const RELAYS: &[&str] = &["nc", "netcat", "nc.traditional", "nc.openbsd", "ncat"];
 /// Filters that pass on names as they get them.
 const FILTERS: &[&str] = &[
     "grep", "egrep", "fgrep", "sort", "head", "tail", "uniq", "tac", "shuf", "tee", "cat", "awk", "gawk", "comm", "sed",
@@ -94,6 +96,8 @@ impl Shell<'_> {
         {
             return output;
         }
+        let signalled = (program == "kill").then(|| process_groups(arguments)).flatten();
+        let arguments = signalled.as_deref().unwrap_or(arguments);
         let mut bound = row.bind(arguments);
         let stdin_role = bound.stdin.take();
         if let Some(Role::Script(language)) = stdin_role
@@ -107,9 +111,16 @@ impl Shell<'_> {
         let network = bound.arguments.iter().any(|(r, _, _)| matches!(r, Role::Act { verb: Verb::Connect, .. }))
             || bound.fixed.iter().any(|(r, _)| matches!(r, Role::Act { verb: Verb::Connect, .. }));
         let mut output = Output { network: network || (passes && stdin.network), ..Output::default() };
+        output.endless = endless(&program, arguments) || (stdin.endless && ENDLESS_THROUGH.contains(&program.as_str()));
+        if output.endless && program == "tee" && arguments.iter().any(|w| !w.starts_with('-')) {
+            self.exhaust("disk", &program);
+        }
         if passes && !bound.arguments.iter().any(|(r, _, _)| matches!(r, Role::Act { verb: Verb::Read, .. })) {
             output.text = stdin.text.clone();
             output.decoded = stdin.decoded;
+        }
+        if program == "mktemp" && !arguments.iter().any(|w| w.contains('/')) {
+            output.text = Some(format!("/tmp/tmp.{HOLE}\n"));
         }
         if FILTERS.contains(&program.as_str()) {
             output.names = stdin.names;
@@ -270,6 +281,22 @@ impl Shell<'_> {
 
     /// A language that has no reader here: constant text that plainly starts commands is read as shell.
     fn foreign(&mut self, language: &str, text: &str, how: &str) {
+        if language == "sed" {
+            let sed = super::sed::read(text);
+            for command in &sed.commands {
+                self.nested(how, command, Output::default());
+            }
+            for (files, verb) in [(&sed.writes, Verb::Write), (&sed.reads, Verb::Read)] {
+                for file in files {
+                    let effect = self.at(verb, file, how);
+                    self.add(effect);
+                }
+            }
+            if sed.opaque {
+                self.unknown(Cause::Language, "sed runs what it makes, or its script cannot be read", how);
+            }
+            return;
+        }
         for (head, tail) in [("system(", ')'), ("exec(", ')'), ("`", '`'), ("execSync(", ')'), ("os.execute(", ')')] {
             for part in text.split(head).skip(1) {
                 let inner = part.split(tail).next().unwrap_or_default().trim().trim_matches(['"', '\'']);
@@ -287,6 +314,10 @@ impl Shell<'_> {
     pub(crate) fn run_file(&mut self, written: &str, arguments: &[String], language: Option<&str>) -> Output {
         let path = self.path(written);
         let mut effect = Effect::new(Verb::Execute, Target::Path(path.clone()), written);
+        if language.is_some() {
+            // an interpreter only reads it
+            "source".clone_into(&mut effect.operation);
+        }
         self.step(|| format!("runs the file {path}"));
         match self.around.script(&path, super::MAX_SOURCE) {
             Ok(content) => {
@@ -339,6 +370,10 @@ impl Shell<'_> {
             .collect();
         for (role, value, place) in &bound.arguments {
             match role {
+                Role::Exec | Role::Script(_) if RELAYS.contains(&program) => {
+                    self.remote_shell(program);
+                    self.script("bash", value, program);
+                }
                 Role::Run => {
                     let rest: Vec<String> = place.and_then(|p| words.get(p..)).unwrap_or_default().to_vec();
                     self.wrapped(program, &rest, stdin.clone());
@@ -365,8 +400,10 @@ impl Shell<'_> {
                 _ => self.role(role, value, program, bound, &detail, &incoming),
             }
         }
-        if let [(Role::Linked, target, _), (Role::Act { verb: Verb::Link | Verb::Overwrite, .. } | Role::Into, link, _)] =
-            bound.arguments.as_slice()
+        if let [
+            (Role::Linked, target, _),
+            (Role::Act { verb: Verb::Link | Verb::Overwrite, .. } | Role::Into, link, _),
+        ] = bound.arguments.as_slice()
         {
             self.note_link(target, link);
         }
@@ -440,6 +477,14 @@ impl Shell<'_> {
         self.add(effect);
     }
 
+    /// Whoever is at the other end of a connection decides what runs here.
+    pub(crate) fn remote_shell(&mut self, program: &str) {
+        let mut effect =
+            Effect::new(Verb::Execute, Target::Named("program", "what comes over the network".to_owned()), program);
+        "network".clone_into(&mut effect.detail);
+        self.add(effect);
+    }
+
     /// The kind that a verb acts on, as a helper for readers of small languages.
     pub(crate) fn named(&mut self, verb: Verb, name: &str, program: &str) {
         self.add(Effect::new(verb, Target::Named(default_kind(verb), name.to_owned()), program));
@@ -476,7 +521,7 @@ fn shebang(text: &str) -> Option<String> {
     })
 }
 
-fn digest(content: &[u8]) -> String {
+pub(crate) fn digest(content: &[u8]) -> String {
     use sha2::{Digest, Sha256};
     Sha256::digest(content).iter().take(16).map(|b| format!("{b:02x}")).collect()
 }
@@ -499,7 +544,6 @@ fn harmless_foreign(language: &str, text: &str) -> bool {
             "print $0 >",
             "print $0>",
         ],
-        "sed" => return true,
         "perl" => &[
             "system", "exec", "`", "qx", "unlink", "open", "rename", "rmdir", "mkdir", "chmod", "chown", "kill",
             "fork", "socket", "eval", "require", "do ", "link", "syscall", "use ", "IO::", "->", "opendir", "utime",
@@ -570,4 +614,38 @@ fn harmless_foreign(language: &str, text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let text = if language == "sql" { lower.as_str() } else { text };
     !text.contains(HOLE) && !acts.iter().any(|a| text.contains(a))
+}
+
+/// `kill -9 -1`: after the signal a number with a dash is a process group. `None` if there is none.
+fn process_groups(words: &[String]) -> Option<Vec<String>> {
+    let skip = match words.first().map(String::as_str) {
+        Some("-s" | "--signal" | "-n" | "-q" | "--queue") => 2,
+        Some(first) if first.starts_with('-') => 1,
+        _ => return None,
+    };
+    let group =
+        |w: &String| w.strip_prefix('-').is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+    let at = words.iter().skip(skip).position(group)? + skip;
+    let mut words = words.to_vec();
+    words.insert(at, "--".to_owned());
+    Some(words)
+}
+
+/// Filters that end only where their input does.
+const ENDLESS_THROUGH: &[&str] =
+    &["cat", "tee", "tr", "base64", "sed", "awk", "grep", "gzip", "xz", "bzip2", "zstd", "od", "xxd", "rev"];
+
+/// A program that prints without end: `yes`, `cat /dev/zero`.
+fn endless(program: &str, words: &[String]) -> bool {
+    let source = |w: &String| matches!(w.as_str(), "/dev/zero" | "/dev/urandom" | "/dev/random" | "/dev/full");
+    program == "yes" || (ENDLESS_THROUGH.contains(&program) && words.iter().any(source))
+}
+
+/// Programs that run what they read.
+pub(crate) fn is_shell(word: &str) -> bool {
+    let base = word.rsplit('/').next().unwrap_or(word);
+    matches!(
+        base,
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "fish" | "python" | "python3" | "perl" | "ruby" | "cmd"
+    )
 }

@@ -10,6 +10,8 @@
 mod branch;
 mod builtin;
 pub mod command;
+mod make;
+mod sed;
 pub mod special;
 pub mod syntax;
 pub mod word;
@@ -32,6 +34,9 @@ const MANY: u64 = 10_000;
 pub trait Surroundings {
     /// The content of a script at an absolute path, at most `max` bytes; the error says why not.
     fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, String>;
+
+    /// Is there a folder at an absolute path? `None`: not known.
+    fn folder(&self, path: &str) -> Option<bool>;
 }
 
 /// Nothing can be read: scripts stay unknown.
@@ -40,6 +45,10 @@ pub struct Nowhere;
 impl Surroundings for Nowhere {
     fn script(&self, _path: &str, _max: usize) -> Result<Vec<u8>, String> {
         Err("no environment to read it from".to_owned())
+    }
+
+    fn folder(&self, _path: &str) -> Option<bool> {
+        None
     }
 }
 
@@ -65,6 +74,8 @@ pub(crate) struct Output {
     network: bool,
     /// Long strings are decoded in it (base64, hex).
     decoded: bool,
+    /// It has no end.
+    endless: bool,
     /// It is the input of a command (a pipe, a file, a heredoc), not a terminal.
     piped: bool,
 }

@@ -23,6 +23,12 @@ impl Shell<'_> {
                 self.nested("eval", &text, stdin.clone())
             }
             "source" => match words.split_first() {
+                Some((file, _)) if file.starts_with("/dev/") => {
+                    let network = self.network_text();
+                    let text = if file == "/dev/stdin" { stdin.text.clone() } else { None };
+                    self.run_input("bash", program, &Output { network, text, piped: true, ..Output::default() });
+                    Output::default()
+                }
                 Some((file, rest)) => self.run_file(file, rest, Some("bash")),
                 None => Output::default(),
             },
@@ -81,6 +87,7 @@ impl Shell<'_> {
             "tr" => self.tr(words, stdin),
             "flock" => self.flock(words, stdin),
             "ssh" => self.ssh(words),
+            "make" => self.make(program, words, stdin),
             "read" => self.read_into(program, words),
             "shell-state" => self.change_shell(program, words),
             "watch" => self.watch(program, words, stdin),
@@ -315,6 +322,7 @@ impl Shell<'_> {
         }
         let command = words.get(index..).unwrap_or_default();
         let incoming: Vec<String> = match (&stdin.text, &stdin.names) {
+            (Some(text), _) if replace.is_some() => text.lines().take(32).map(str::to_owned).collect(),
             (Some(text), _) => text.split_whitespace().take(32).map(str::to_owned).collect(),
             (None, Some(names)) => names.iter().map(|n| below(n)).collect(),
             (None, None) => vec![HOLE.to_string()],
@@ -324,8 +332,13 @@ impl Shell<'_> {
         }
         let full: Vec<String> = match &replace {
             Some(mark) if !mark.is_empty() && command.iter().any(|w| w.contains(mark.as_str())) => {
-                let value = incoming.first().cloned().unwrap_or_else(|| HOLE.to_string());
-                command.iter().map(|w| w.replace(mark.as_str(), &value)).collect()
+                let filled = |value: &String| -> Vec<String> {
+                    command.iter().map(|w| w.replace(mark.as_str(), value)).collect()
+                };
+                for value in incoming.iter().skip(1) {
+                    self.wrapped(program, &filled(value), Output::default());
+                }
+                filled(incoming.first().unwrap_or(&HOLE.to_string()))
             }
             _ => command.iter().cloned().chain(incoming.clone()).collect(),
         };
@@ -433,7 +446,14 @@ impl Shell<'_> {
             self.cwd = None;
         } else if self.cwd.as_deref() != Some("") {
             let path = self.path(&target);
-            self.cwd = Some(path);
+            // `cd` into what is not there fails, and what follows runs where the shell was before
+            let changed =
+                self.reading.effects.iter().any(|e| !matches!(e.verb, Verb::Read | Verb::List | Verb::Variable));
+            if changed || path.contains(HOLE) || self.around.folder(&path) != Some(false) {
+                self.cwd = Some(path);
+            } else {
+                self.step(|| format!("cd fails: there is no folder {path}"));
+            }
         } else if target.starts_with('/') {
             self.cwd = Some(super::tidy(&target));
         }
@@ -484,7 +504,7 @@ impl Shell<'_> {
             );
             engine.decode(compact).ok().and_then(|bytes| String::from_utf8(bytes).ok())
         });
-        Output { text: decoded, decoded: true, network: stdin.network, names: None, piped: false }
+        Output { text: decoded, decoded: true, network: stdin.network, names: None, ..Output::default() }
     }
 
     /// `tr` of constant text over simple ranges (rot13 and the like); else not constant.
@@ -504,7 +524,7 @@ impl Shell<'_> {
             }
             _ => None,
         };
-        Output { text, decoded: true, names: stdin.names.clone(), network: stdin.network, piped: false }
+        Output { text, decoded: true, names: stdin.names.clone(), network: stdin.network, ..Output::default() }
     }
 
     /// A lock that a long command holds keeps others out.
@@ -759,7 +779,7 @@ fn decode_hex(stdin: &Output) -> Output {
             .collect();
         String::from_utf8(bytes).ok()
     });
-    Output { text, decoded: true, network: stdin.network, names: None, piped: false }
+    Output { text, decoded: true, network: stdin.network, names: None, ..Output::default() }
 }
 
 /// `printf` with `%s`, `%b`, `%d`, `%%` and escapes; another directive makes a hole.

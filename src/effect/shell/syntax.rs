@@ -226,6 +226,10 @@ impl Shell<'_> {
         let mut ran = false;
         for child in children(node) {
             if child.is_named() && !child.kind().ends_with("_redirect") {
+                let first = child.utf8_text(source.as_bytes()).unwrap_or_default().split_whitespace().next();
+                if first.is_some_and(super::command::is_shell) && redirects.iter().any(|r| connects(*r, source)) {
+                    self.remote_shell(first.unwrap_or_default());
+                }
                 output = self.statement(child, source, stdin.clone());
                 ran = true;
             }
@@ -318,6 +322,9 @@ impl Shell<'_> {
             "<>" => Verb::Append,
             _ => Verb::Write,
         };
+        if output.endless && verb != Verb::Read && !path.starts_with("/dev/") {
+            self.exhaust("disk", "shell");
+        }
         let mut effect = self.at(verb, &path, "shell");
         if output.network {
             "network".clone_into(&mut effect.detail);
@@ -474,6 +481,11 @@ impl Shell<'_> {
     }
 }
 
+/// A redirection from or to the network.
+fn connects(redirect: Node<'_>, source: &str) -> bool {
+    redirect.utf8_text(source.as_bytes()).is_ok_and(|t| t.contains("/dev/tcp/") || t.contains("/dev/udp/"))
+}
+
 /// What follows a command's own output in the same stream.
 pub(super) fn join(first: Output, second: Output) -> Output {
     Output {
@@ -483,6 +495,7 @@ pub(super) fn join(first: Output, second: Output) -> Output {
         },
         names: second.names.or(first.names),
         network: first.network || second.network,
+        endless: first.endless || second.endless,
         decoded: first.decoded || second.decoded,
         piped: first.piped || second.piped,
     }

@@ -93,11 +93,12 @@ impl Shell<'_> {
             "string_content" | "heredoc_content" => unescape_double(raw, into),
             "simple_expansion" => {
                 let name = raw.strip_prefix('$').unwrap_or(raw);
-                let values = self.variable(name);
+                let values = self.resplit(self.variable(name), quoted);
                 push_values(&values, quoted, name == "@" && quoted, into);
             }
             "expansion" => {
                 let values = self.braced(node, source, raw);
+                let values = self.resplit(values, quoted);
                 push_values(&values, quoted, raw.contains("[@]") || raw == "${@}", into);
             }
             "command_substitution" => {
@@ -167,6 +168,19 @@ impl Shell<'_> {
         self.depth -= 1;
     }
 
+    /// Where the script sets its own separators, an unquoted value that holds one falls apart in ways not followed here.
+    fn resplit(&self, values: Vec<String>, quoted: bool) -> Vec<String> {
+        match self.variables.get("IFS").and_then(|v| v.first()) {
+            Some(separators)
+                if !quoted
+                    && values.iter().any(|v| v.contains(|c| separators.contains(c) || separators.contains(HOLE))) =>
+            {
+                vec![HOLE.to_string()]
+            }
+            _ => values,
+        }
+    }
+
     /// Values of a variable; a hole where it is not constant.
     pub(crate) fn variable(&self, name: &str) -> Vec<String> {
         if let Some(values) = self.variables.get(name) {
@@ -175,6 +189,8 @@ impl Shell<'_> {
         let one = |s: &str| vec![s.to_owned()];
         match name {
             "HOME" => one(&self.home),
+            // the last job that was put into the background
+            "!" => one("%!"),
             "USER" | "LOGNAME" => one(&self.user),
             "PWD" => one(self.cwd.as_deref().filter(|c| !c.is_empty()).unwrap_or(&HOLE.to_string())),
             "IFS" => one(" "),
@@ -210,7 +226,9 @@ impl Shell<'_> {
                 } else {
                     let default = rest.get(2..).unwrap_or_default();
                     let plain = !default.contains(['$', '`', '"', '\'', '\\']);
-                    if self.variables.contains_key(&name) || !plain {
+                    if known && plain {
+                        vec![default.to_owned()]
+                    } else if self.variables.contains_key(&name) || !plain {
                         vec![HOLE.to_string()]
                     } else {
                         vec![HOLE.to_string(), default.to_owned()]

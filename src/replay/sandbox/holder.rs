@@ -1,13 +1,5 @@
-//! The holder of a root: process 1 of it.
+//! The life of a holder: it makes one root, runs the set-up in it, and stays until its parent is gone.
 
-use super::mounts::{PLAIN, host_devices, make_directory, mount, mount_dev, mount_overlay, mount_proc};
-use super::users::add_user;
-use super::{LAYER_SIZE, MARK, OUTPUT_LIMIT, Order, Report, USER, unshare};
-use anyhow::{Context, Result, ensure};
-use rustix::fs::{Mode, OFlags};
-use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
-use rustix::process::{DumpableBehavior, Resource, Rlimit, Signal, WaitOptions};
-use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
@@ -15,6 +7,20 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
+
+use anyhow::{Context, Result, ensure};
+use rustix::fs::{Mode, OFlags};
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
+use rustix::process::{Signal, WaitOptions};
+use rustix::thread::UnshareFlags;
+
+use super::account::add_user;
+use super::keeper::{MARK, Order, Report, unshare};
+use super::mounts::{PLAIN, host_devices, make_directory, mount, mount_dev, mount_overlay, mount_proc};
+use super::{LAYER_SIZE, USER, privileges};
+
+/// Bytes of a set-up's output that are kept.
+const OUTPUT_LIMIT: usize = 16 * 1024;
 
 /// The holder: makes the root its order describes, reports, and stays until its parent is gone. Returns the exit status.
 pub(super) fn hold() -> i32 {
@@ -61,7 +67,9 @@ fn report(report: &Report) {
 /// output: outside the root, but on the layer whose size is bounded.
 fn make_root(order: &Order) -> Result<File> {
     ensure!(std::process::id() == 1, "the holder of a root must be process 1 of its PID namespace");
-    close_on_exec()?;
+    // The root of a process, as others see it, is that of its first thread.
+    ensure!(rustix::thread::gettid().as_raw_nonzero().get() == 1, "the holder of a root must be a first thread");
+    privileges::close_on_exec()?;
     // No controlling terminal: a set-up must not be able to type into the caller's.
     rustix::process::setsid().context("setsid")?;
     rustix::process::umask(Mode::empty());
@@ -103,66 +111,13 @@ fn make_root(order: &Order) -> Result<File> {
     if order.user {
         add_user(Path::new("/"), USER).context("cannot add the base user")?;
     }
-    give_up_privileges()?;
+    privileges::give_up()?;
     Ok(output)
 }
 
-/// What root needs inside to own, write and switch users; nothing that reaches past the namespaces. Not
-/// `DAC_READ_SEARCH` (opens any file of the host by handle), `MKNOD`, `SYS_PTRACE` (the holder's descriptors and
-/// executable are the host's).
-const KEPT: CapabilitySet = CapabilitySet::CHOWN
-    .union(CapabilitySet::DAC_OVERRIDE)
-    .union(CapabilitySet::FOWNER)
-    .union(CapabilitySet::FSETID)
-    .union(CapabilitySet::KILL)
-    .union(CapabilitySet::SETGID)
-    .union(CapabilitySet::SETUID)
-    .union(CapabilitySet::SETFCAP)
-    .union(CapabilitySet::NET_BIND_SERVICE)
-    .union(CapabilitySet::SYS_CHROOT)
-    .union(CapabilitySet::AUDIT_WRITE)
-    .union(CapabilitySet::LINUX_IMMUTABLE);
-
-fn give_up_privileges() -> Result<()> {
-    for number in 0..64 {
-        let capability = CapabilitySet::from_bits_retain(1 << number);
-        if !KEPT.contains(capability) {
-            // Numbers past the kernel's last are unknown to it.
-            match rustix::thread::remove_capability_from_bounding_set(capability) {
-                Ok(()) | Err(rustix::io::Errno::INVAL) => {}
-                Err(error) => return Err(error).context("cannot give up a capability"),
-            }
-        }
-    }
-    let _ = rustix::thread::clear_ambient_capability_set();
-    let held = rustix::thread::capabilities(None)?.permitted.intersection(KEPT);
-    let sets = CapabilitySets { effective: held, permitted: held, inheritable: CapabilitySet::empty() };
-    rustix::thread::set_capabilities(None, sets).context("cannot give up capabilities")?;
-    let none = Rlimit { current: Some(0), maximum: Some(0) };
-    let _ = rustix::process::setrlimit(Resource::Core, none);
-    // /proc/1/exe, /proc/1/fd and /proc/1/environ are the host's: close them to the processes of this root. The guard
-    // outside still enters by /proc/PID/root, it has CAP_SYS_PTRACE.
-    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).context("cannot protect the holder")?;
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-    Ok(())
-}
-
-/// Keeps descriptors that the caller's own parent left open (a CI runner's log, say) out of the set-up.
-#[expect(unsafe_code, reason = "a descriptor known only by its number cannot be marked otherwise")]
-fn close_on_exec() -> Result<()> {
-    let numbers: Vec<i32> =
-        fs::read_dir("/proc/self/fd")?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
-    for number in numbers.into_iter().filter(|number| *number > 2) {
-        // SAFETY: the borrow ends with the call and closes nothing; a number no longer open yields EBADF.
-        let descriptor = unsafe { std::os::fd::BorrowedFd::borrow_raw(number) };
-        let _ = rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::CLOEXEC);
-    }
-    Ok(())
-}
-
 fn run_setup(setup: &str, output: &File) -> Result<Report> {
-    // the published set-ups were written for bash (`echo -e`)
-    let shell = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
+    // Public set-ups are written for bash (`echo -e`), which does what `sh` does with all others.
+    let shell = ["/bin/bash", "/usr/bin/bash"].into_iter().find(|path| Path::new(path).exists()).unwrap_or("/bin/sh");
     let child = Command::new(shell)
         .args(["-c", setup])
         .env_clear()

@@ -16,43 +16,43 @@
 //! capability that can mount, make device nodes, open files by handle or trace the holder survives; nothing is left on
 //! disk but one empty directory, which the next run sweeps if a crash kept this one from removing it.
 
+mod account;
 mod holder;
-mod machine;
+mod keeper;
 mod mounts;
-mod users;
+mod places;
+mod privileges;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use machine::{RunDirectory, check_privileges, sweep};
-use rustix::process::{Pid, Signal};
-use rustix::thread::UnshareFlags;
-use serde::{Deserialize, Serialize};
-use std::io::{BufRead, BufReader, Write};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::process::ChildStdin;
+use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// First argument that makes the binary a holder.
-const SUBCOMMAND: &str = "__root";
+use anyhow::{Context, Result, bail, ensure};
+use rustix::process::{Pid, Signal};
+
+use self::keeper::{Event, Order, Report, keep, next_report};
+use self::places::{RunDirectory, check_privileges, sweep};
+
+/// First argument that makes the binary a holder. See [`dispatch`].
+pub const SUBCOMMAND: &str = "__root";
 /// Longest run of a set-up script.
 const SETUP_LIMIT: Duration = Duration::from_secs(30);
 /// Longest time to make a root without its set-up; usual is a few milliseconds.
 const MAKE_LIMIT: Duration = Duration::from_secs(20);
-/// Bytes of a set-up's output that are kept.
-const OUTPUT_LIMIT: usize = 16 * 1024;
 /// Size of the layer that takes a root's writes, and of its `/tmp`.
 const LAYER_SIZE: &str = "512m";
 /// Name of the user of the shared root.
 const USER: &str = "user";
-/// First part of the run directory's name; the owner's pid and start time follow.
-const RUN_PREFIX: &str = "agrail-roots-";
-/// Starts each line that the holder reports.
-const MARK: &str = "agrail-root ";
 
-/// Serves the holder of a root: every `main` of a program that makes roots calls this first, before any thread starts.
+/// Serves [`SUBCOMMAND`] and never returns, if this process was started as a holder. Every binary that makes roots calls
+/// this first thing in `main`, before any thread: the holder must be alone in its process.
 pub fn dispatch() {
-    if std::env::args_os().nth(1).is_some_and(|first| first == SUBCOMMAND) {
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == SUBCOMMAND) {
         std::process::exit(holder::hold());
     }
 }
@@ -62,24 +62,37 @@ pub fn dispatch() {
 pub struct Roots {
     shared: CaseRoot,
     run: RunDirectory,
+    program: PathBuf,
     setup_limit: Duration,
 }
 
 impl Roots {
-    /// Sweeps and makes the run directory under `work` and makes the shared root.
+    /// Sweeps and makes the run directory under `work` and makes the shared root. This binary serves as the holder: its
+    /// `main` has to call [`dispatch`].
     ///
     /// # Errors
     /// Says what is missing if this process cannot make roots.
     pub fn prepare(work: &Path) -> Result<Self> {
+        Self::prepare_with(work, Path::new("/proc/self/exe"), SETUP_LIMIT)
+    }
+
+    /// The same with another program as the holder, one whose `main` calls [`dispatch`], and another limit for set-ups.
+    ///
+    /// # Errors
+    /// Says what is missing if this process cannot make roots.
+    pub fn prepare_with(work: &Path, program: &Path, setup_limit: Duration) -> Result<Self> {
         check_privileges()?;
         sweep(work)?;
         let run = RunDirectory::create(work)?;
-        let shared = CaseRoot::make("shared", &run.0, None, true, SETUP_LIMIT)
+        let shared = CaseRoot::make("shared", &run.0, program, None, true, setup_limit)
             .context("no disposable root can be made on this machine")?;
-        Ok(Self { shared, run, setup_limit: SETUP_LIMIT })
+        Ok(Self { shared, run, program: program.to_owned(), setup_limit })
     }
 
     /// The root for cases without set-up, in which user `user` (home `/home/user`) exists.
+    ///
+    /// # Errors
+    /// Fails if the root has ended.
     pub fn shared(&self) -> Result<PathBuf> {
         ensure!(self.shared.path().join("proc/self").symlink_metadata().is_ok(), "the shared root has ended");
         Ok(self.shared.path())
@@ -91,7 +104,8 @@ impl Roots {
     /// Fails if the root cannot be made or the script runs past its limit; a script's own failure is in
     /// [`CaseRoot::setup_exit`].
     pub fn case(&self, id: &str, setup: Option<&str>) -> Result<CaseRoot> {
-        CaseRoot::make(id, &self.run.0, setup, false, self.setup_limit).with_context(|| format!("root of case {id}"))
+        CaseRoot::make(id, &self.run.0, &self.program, setup, false, self.setup_limit)
+            .with_context(|| format!("root of case {id}"))
     }
 }
 
@@ -117,12 +131,28 @@ impl CaseRoot {
         PathBuf::from(format!("/proc/{}/root", self.pid.as_raw_nonzero()))
     }
 
-    fn make(id: &str, mount_point: &Path, setup: Option<&str>, user: bool, setup_limit: Duration) -> Result<Self> {
+    /// Never lets the host be taken for a root.
+    fn ensure_apart(&self) -> Result<()> {
+        let identity = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
+        let (root, host) = (identity(&self.path()), identity(Path::new("/")));
+        ensure!(root.context("the root cannot be entered")? != host?, "the root is the host's");
+        Ok(())
+    }
+
+    fn make(
+        id: &str,
+        mount_point: &Path,
+        program: &Path,
+        setup: Option<&str>,
+        user: bool,
+        setup_limit: Duration,
+    ) -> Result<Self> {
+        let program = program.to_owned();
         let (events_in, events) = mpsc::channel();
         let (release, released) = mpsc::channel();
         let keeper = thread::Builder::new()
             .name(format!("root {id}").replace('\0', ""))
-            .spawn(move || keep(&events_in, &released))
+            .spawn(move || keep(&program, &events_in, &released))
             .context("no thread for a root's holder")?;
         let (pid, pipe) = match events.recv() {
             Ok(Event::Started(pid, pipe)) => (pid, pipe),
@@ -148,6 +178,7 @@ impl CaseRoot {
             Some(Report::Failed(reason)) => bail!(reason),
             Some(Report::Done { .. }) | None => bail!("making the root took more than {} s", MAKE_LIMIT.as_secs()),
         }
+        root.ensure_apart()?;
         if setup.is_some() {
             match next_report(&events, setup_limit)? {
                 Some(Report::Done { exit, output }) => {
@@ -174,87 +205,4 @@ impl Drop for CaseRoot {
             let _ = keeper.join();
         }
     }
-}
-
-/// What the holder is to do, one JSON line on its standard input.
-#[derive(Debug, Serialize, Deserialize)]
-struct Order {
-    mount_point: PathBuf,
-    setup: Option<String>,
-    user: bool,
-}
-
-/// What the holder did, one JSON line on its standard output.
-#[derive(Debug, Serialize, Deserialize)]
-enum Report {
-    Made,
-    Done { exit: i32, output: String },
-    Failed(String),
-}
-
-enum Event {
-    Started(Pid, ChildStdin),
-    Line(String),
-    Failed(anyhow::Error),
-}
-
-/// `None` past the limit.
-fn next_report(events: &Receiver<Event>, limit: Duration) -> Result<Option<Report>> {
-    let end = Instant::now() + limit;
-    loop {
-        match events.recv_timeout(end.saturating_duration_since(Instant::now())) {
-            Ok(Event::Line(line)) => {
-                // A line without the mark is the test harness talking, where that is the binary.
-                if let Some((_, json)) = line.split_once(MARK) {
-                    return serde_json::from_str(json).map(Some).context("unreadable report of a root's holder");
-                }
-            }
-            Ok(Event::Failed(error)) => return Err(error),
-            Ok(Event::Started(..)) => {}
-            Err(RecvTimeoutError::Timeout) => return Ok(None),
-            Err(RecvTimeoutError::Disconnected) => bail!("the holder of the root ended early"),
-        }
-    }
-}
-
-/// The life of one holder, seen from outside. It has a thread to itself because a thread can enter only one new PID
-/// namespace, and because the parent-death signal comes when the *thread* that started the holder ends.
-fn keep(events: &Sender<Event>, released: &Receiver<()>) {
-    let mut child = match start_holder() {
-        Ok(child) => child,
-        Err(error) => {
-            let _ = events.send(Event::Failed(error));
-            return;
-        }
-    };
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    if let (Some(pid), Some(stdin), Some(stdout)) = (pid, child.stdin.take(), child.stdout.take()) {
-        let _ = events.send(Event::Started(pid, stdin));
-        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            let _ = events.send(Event::Line(line));
-        }
-        let _ = events.send(Event::Failed(anyhow!("the holder of the root ended early")));
-        let _ = released.recv();
-    }
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-fn start_holder() -> Result<std::process::Child> {
-    unshare(UnshareFlags::NEWPID).context("no PID namespace of its own (CAP_SYS_ADMIN is needed)")?;
-    let mut command = Command::new("/proc/self/exe");
-    command.env_clear().arg(SUBCOMMAND);
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .current_dir("/")
-        .spawn()
-        .context("this binary cannot be executed again")
-}
-
-#[expect(unsafe_code, reason = "rustix marks unshare unsafe for CLONE_FILES, which no caller here passes")]
-fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
-    // SAFETY: the descriptor table stays shared, see the reason above.
-    unsafe { rustix::thread::unshare_unsafe(flags.difference(UnshareFlags::FILES)) }
 }

@@ -1,13 +1,14 @@
 //! The mounts of a root.
 
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::mount::MountFlags;
-use std::ffi::CString;
-use std::fs::{self, File};
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::symlink;
-use std::path::Path;
 
 pub(super) const PLAIN: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 
@@ -71,7 +72,6 @@ pub(super) fn host_devices() -> Vec<(&'static str, OwnedFd)> {
 }
 
 pub(super) fn mount_dev(host: &[(&str, OwnedFd)]) -> Result<()> {
-    use std::os::fd::AsRawFd;
     make_directory("/dev")?;
     mount("tmpfs", "/dev", "tmpfs", MountFlags::NOSUID | MountFlags::NOEXEC, "mode=0755,size=1m")?;
     for (name, major, minor) in DEVICES {

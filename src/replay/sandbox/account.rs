@@ -1,10 +1,11 @@
-//! Accounts of a root.
+//! Adds an account to a root.
 
-use anyhow::{Context, Result};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, chown};
 use std::path::Path;
+
+use anyhow::{Context, Result};
 
 /// Adds a user without `useradd`, which a bare machine may lack. The user gets id 1000 or the next free one; an existing
 /// one keeps its entry.

@@ -1,15 +1,18 @@
-//! What this machine allows, and the folders on which roots are mounted.
+//! What a run needs before it can make roots: privileges, and a directory to mount on.
 
-use super::RUN_PREFIX;
-use anyhow::{Context, Result, bail, ensure};
-use rustix::thread::CapabilitySet;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use rustix::thread::CapabilitySet;
+
+/// First part of the run directory's name; the owner's pid and start time follow.
+const RUN_PREFIX: &str = "agrail-roots-";
 
 /// `work/agrail-roots-PID-START`: the place in the file system on which holders mount, each in its own namespace. It
 /// stays empty.
 #[derive(Debug)]
-pub(super) struct RunDirectory(pub PathBuf);
+pub(super) struct RunDirectory(pub(super) PathBuf);
 
 impl RunDirectory {
     pub(super) fn create(work: &Path) -> Result<Self> {
@@ -49,7 +52,7 @@ pub(super) fn sweep(work: &Path) -> Result<()> {
             && start_time(pid) != Some(start)
         {
             // Another run may be sweeping too.
-            let _ = fs::remove_dir_all(entry.path());
+            let _ = fs::remove_dir(entry.path());
         }
     }
     Ok(())
@@ -100,4 +103,28 @@ fn without_root() -> String {
     "A user namespace is no substitute: the files of the overlay's lower layer belong to host ids that no mapping of an \
      unprivileged user may hold, so set-ups could not change them and the guard would read wrong owners"
         .to_owned()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_directories_of_ended_runs_are_swept() {
+        let work = tempfile::tempdir().unwrap();
+        let living = RunDirectory::create(work.path()).unwrap();
+        for name in ["agrail-roots-1-1-0", "agrail-roots-x", "agrail-roots-4194304999-5-0", "other"] {
+            fs::create_dir(work.path().join(name)).unwrap();
+        }
+        fs::create_dir(work.path().join("agrail-roots-1-2-0")).unwrap();
+        fs::write(work.path().join("agrail-roots-1-2-0/mine"), "").unwrap();
+        sweep(work.path()).unwrap();
+        let mut left: Vec<_> = fs::read_dir(work.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        let living = living.0.file_name().unwrap().to_owned();
+        let mut expected = vec!["agrail-roots-1-2-0".into(), living, "agrail-roots-x".into(), "other".into()];
+        expected.sort();
+        assert_eq!(left, expected);
+    }
 }

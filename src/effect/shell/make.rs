@@ -1,0 +1,190 @@
+//! `make`: the recipes of the targets are read as far as they are constant.
+//!
+//! Builds call compilers and generators that no table can list, so what is unknown *in a recipe* is not held against
+//! the build: the makefile is an execute effect with its digest. What is known to be harmful in it counts.
+
+use super::{HOLE, Output, Shell};
+use crate::effect::{Cause, Effect, Target, Verb};
+use std::collections::{HashMap, HashSet};
+
+/// Most recipe lines that are read.
+const LINES: usize = 400;
+
+#[derive(Default)]
+struct Makefile {
+    variables: HashMap<String, String>,
+    rules: HashMap<String, Rule>,
+    first: Option<String>,
+}
+
+#[derive(Default)]
+struct Rule {
+    needs: Vec<String>,
+    recipe: Vec<String>,
+}
+
+impl Shell<'_> {
+    pub(crate) fn make(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
+        let (mut folder, mut file, mut goals) = (".".to_owned(), None, Vec::new());
+        let mut given = HashMap::new();
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            match word.as_str() {
+                "-n" | "--dry-run" | "--just-print" | "-q" | "--question" | "-v" | "--version" | "--help" => {
+                    return Output::default();
+                }
+                "-C" | "--directory" => folder = format!("{folder}/{}", rest.next().map_or("", String::as_str)),
+                "-f" | "--file" | "--makefile" => file = rest.next().cloned(),
+                "-o" | "-W" | "-I" | "-E" | "--eval" => {
+                    rest.next();
+                }
+                _ if word.starts_with("--directory=") => folder = word.replace("--directory=", ""),
+                _ if word.starts_with("-f") => file = Some(word.replacen("-f", "", 1)),
+                _ if word.starts_with("-C") => folder = word.replacen("-C", "", 1),
+                _ if word.starts_with('-') => {}
+                _ => match word.split_once('=') {
+                    Some((name, value)) => {
+                        given.insert(name.trim_end_matches(':').to_owned(), value.to_owned());
+                    }
+                    None => goals.push(word.clone()),
+                },
+            }
+        }
+        let folder = self.path(&folder);
+        let Some(text) = self.makefile(program, &folder, file.as_deref(), stdin) else { return Output::default() };
+        let mut makefile = parse(&text);
+        makefile.variables.extend(given);
+        if goals.is_empty() {
+            goals.extend(makefile.first.clone());
+        }
+        let before = (self.cwd.clone(), self.reading.effects.len());
+        for line in recipes(&makefile, goals) {
+            self.cwd = Some(folder.clone());
+            self.nested(program, &line, Output::default());
+        }
+        self.cwd = before.0;
+        let mut place = 0;
+        self.reading.effects.retain(|effect| {
+            place += 1;
+            place <= before.1 || effect.verb != Verb::Unknown
+        });
+        Output::default()
+    }
+
+    /// The makefile's text; where it cannot be read, that is an effect.
+    fn makefile(&mut self, program: &str, folder: &str, file: Option<&str>, stdin: &Output) -> Option<String> {
+        if file == Some("-") {
+            if stdin.text.is_none() {
+                self.unknown(Cause::Dynamic, "the makefile comes from its input", program);
+            }
+            return stdin.text.clone();
+        }
+        let names = file.map_or_else(|| vec!["GNUmakefile", "makefile", "Makefile"], |name| vec![name]);
+        let mut why = String::new();
+        for name in &names {
+            let path =
+                if name.starts_with('/') { (*name).to_owned() } else { super::tidy(&format!("{folder}/{name}")) };
+            match self.around.script(&path, super::MAX_SOURCE) {
+                Ok(content) => {
+                    let mut effect = Effect::new(Verb::Execute, Target::Path(path.clone()), program);
+                    "source".clone_into(&mut effect.operation);
+                    effect.detail = super::command::digest(&content);
+                    self.reading.scripts.push((path, effect.detail.clone()));
+                    self.add(effect);
+                    return Some(String::from_utf8_lossy(&content).into_owned());
+                }
+                Err(error) => why = error,
+            }
+        }
+        let path = super::tidy(&format!("{folder}/{}", names.last().unwrap_or(&"Makefile")));
+        self.step(|| format!("cannot read {path}: {why}"));
+        self.add(Effect::unknown(Cause::Script, &path, program));
+        None
+    }
+}
+
+fn parse(text: &str) -> Makefile {
+    let mut makefile = Makefile::default();
+    let mut current: Vec<String> = Vec::new();
+    for line in text.replace("\\\n", " ").lines() {
+        if let Some(recipe) = line.strip_prefix('\t') {
+            for target in &current {
+                makefile.rules.entry(target.clone()).or_default().recipe.push(recipe.to_owned());
+            }
+            continue;
+        }
+        let line = line.split('#').next().unwrap_or_default().trim();
+        let assigns = line.find('=').filter(|at| line.find(':').is_none_or(|colon| colon + 1 >= *at || colon > *at));
+        if let Some(at) = assigns {
+            let name = line.get(..at).unwrap_or_default().trim_end_matches([':', '?', '+', '!']).trim();
+            let value = line.get(at + 1..).unwrap_or_default().trim();
+            makefile.variables.insert(name.to_owned(), value.to_owned());
+            continue;
+        }
+        let Some((targets, after)) = line.split_once(':') else { continue };
+        let (needs, first) = after.trim_start_matches(':').split_once(';').unwrap_or((after, ""));
+        current = targets.split_whitespace().map(str::to_owned).collect();
+        for target in &current {
+            let rule = makefile.rules.entry(target.clone()).or_default();
+            rule.needs.extend(needs.split_whitespace().map(str::to_owned));
+            rule.recipe.extend((!first.is_empty()).then(|| first.to_owned()));
+            if makefile.first.is_none() && !target.starts_with('.') {
+                makefile.first = Some(target.clone());
+            }
+        }
+    }
+    makefile
+}
+
+/// The recipe lines of some goals and of all that they need.
+fn recipes(makefile: &Makefile, goals: Vec<String>) -> Vec<String> {
+    let (mut open, mut seen, mut lines) = (goals, HashSet::new(), Vec::new());
+    while let Some(goal) = open.pop() {
+        if !seen.insert(goal.clone()) {
+            continue;
+        }
+        let Some(rule) = makefile.rules.get(&goal) else { continue };
+        open.extend(rule.needs.iter().cloned());
+        for line in &rule.recipe {
+            if lines.len() < LINES {
+                lines.push(expand(line.trim_start_matches(['@', '-', '+', ' ']), makefile, 0));
+            }
+        }
+    }
+    lines
+}
+
+/// `$(NAME)` and `${NAME}` where constant; a hole for anything else that begins with `$`.
+fn expand(text: &str, makefile: &Makefile, depth: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        out.push_str(before);
+        let close = match after.chars().next() {
+            Some('$') => {
+                out.push('$');
+                rest = after.get(1..).unwrap_or_default();
+                continue;
+            }
+            Some('(') => after.find(')'),
+            Some('{') => after.find('}'),
+            _ => None,
+        };
+        match close {
+            Some(end) => {
+                let name = after.get(1..end).unwrap_or_default();
+                match makefile.variables.get(name).filter(|_| depth < 5) {
+                    Some(value) => out.push_str(&expand(value, makefile, depth + 1)),
+                    None => out.push(HOLE),
+                }
+                rest = after.get(end + 1..).unwrap_or_default();
+            }
+            None => {
+                out.push(HOLE);
+                rest = after.char_indices().nth(1).and_then(|(at, _)| after.get(at..)).unwrap_or_default();
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}

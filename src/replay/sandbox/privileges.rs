@@ -1,0 +1,60 @@
+//! What a root's processes may do: enough to own, write and switch users, nothing that reaches past the namespaces.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use rustix::process::{DumpableBehavior, Resource, Rlimit, Signal};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+/// What root needs inside to own, write and switch users; nothing that reaches past the namespaces. Not
+/// `DAC_READ_SEARCH` (opens any file of the host by handle), `MKNOD`, `SYS_PTRACE` (the holder's descriptors and
+/// executable are the host's).
+pub(super) const KEPT: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID)
+    .union(CapabilitySet::KILL)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::SETUID)
+    .union(CapabilitySet::SETFCAP)
+    .union(CapabilitySet::NET_BIND_SERVICE)
+    .union(CapabilitySet::SYS_CHROOT)
+    .union(CapabilitySet::AUDIT_WRITE)
+    .union(CapabilitySet::LINUX_IMMUTABLE);
+
+pub(super) fn give_up() -> Result<()> {
+    for number in 0..64 {
+        let capability = CapabilitySet::from_bits_retain(1 << number);
+        if !KEPT.contains(capability) {
+            // Numbers past the kernel's last are unknown to it.
+            match rustix::thread::remove_capability_from_bounding_set(capability) {
+                Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+                Err(error) => return Err(error).context("cannot give up a capability"),
+            }
+        }
+    }
+    let _ = rustix::thread::clear_ambient_capability_set();
+    let held = rustix::thread::capabilities(None)?.permitted.intersection(KEPT);
+    let sets = CapabilitySets { effective: held, permitted: held, inheritable: CapabilitySet::empty() };
+    rustix::thread::set_capabilities(None, sets).context("cannot give up capabilities")?;
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    let _ = rustix::process::setrlimit(Resource::Core, none);
+    // /proc/1/exe, /proc/1/fd and /proc/1/environ are the host's: close them to the processes of this root. The guard
+    // outside still enters by /proc/PID/root, it has CAP_SYS_PTRACE.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).context("cannot protect the holder")?;
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    Ok(())
+}
+
+/// Keeps descriptors that the caller's own parent left open (a CI runner's log, say) out of the set-up.
+#[expect(unsafe_code, reason = "a descriptor known only by its number cannot be marked otherwise")]
+pub(super) fn close_on_exec() -> Result<()> {
+    let numbers: Vec<i32> =
+        fs::read_dir("/proc/self/fd")?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+    for number in numbers.into_iter().filter(|number| *number > 2) {
+        // SAFETY: the borrow ends with the call and closes nothing; a number no longer open yields EBADF.
+        let descriptor = unsafe { std::os::fd::BorrowedFd::borrow_raw(number) };
+        let _ = rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::CLOEXEC);
+    }
+    Ok(())
+}
