@@ -226,23 +226,20 @@ impl Guard {
             let Some(entry) = memory.approval(&signature, now)? else { return Ok(None) };
             memory.use_approval(&entry.id, now).map(Some)
         });
-        match used.await {
-            Ok(Ok(Some(entry))) => {
-                let left = entry.approval.as_ref().map_or(0, |a| a.uses_left);
-                progress.say(|| format!("approved by {} ({left} uses left)", entry.id));
-                progress.approved = true;
-                for finding in progress.findings.iter_mut().filter(|f| answerable(f)) {
-                    let says = std::mem::replace(
-                        &mut finding.reason,
-                        format!("a person approved exactly this; {left} uses are left"),
-                    );
-                    finding.outcome = Outcome::Pass;
-                    finding.by = format!("memory:{}", entry.id);
-                    finding.evidence.push(Evidence { about: "what was approved".to_owned(), says });
-                }
+        // not approved, or the use could not be counted: it stays an ask
+        if let Ok(Ok(Some(entry))) = used.await {
+            let left = entry.approval.as_ref().map_or(0, |a| a.uses_left);
+            progress.say(|| format!("approved by {} ({left} uses left)", entry.id));
+            progress.approved = true;
+            for finding in progress.findings.iter_mut().filter(|f| answerable(f)) {
+                let says = std::mem::replace(
+                    &mut finding.reason,
+                    format!("a person approved exactly this; {left} uses are left"),
+                );
+                finding.outcome = Outcome::Pass;
+                finding.by = format!("memory:{}", entry.id);
+                finding.evidence.push(Evidence { about: "what was approved".to_owned(), says });
             }
-            // not approved, or the use could not be counted: it stays an ask
-            Ok(Ok(None) | Err(_)) | Err(_) => {}
         }
     }
 
@@ -253,9 +250,7 @@ impl Guard {
         if failed && deciding.is_none_or(|f| f.check.name == FAILED) {
             decision = decision.max(self.inner.settings.on_failure);
             basis = Basis::Failure;
-        } else if approved && decision == Decision::Allow {
-            basis = Basis::Memory;
-        } else if deciding.is_some_and(|f| f.by.starts_with("memory:")) {
+        } else if (approved && decision == Decision::Allow) || deciding.is_some_and(|f| f.by.starts_with("memory:")) {
             basis = Basis::Memory;
         }
         let reason = match deciding {

@@ -1,4 +1,53 @@
 //! agrail: a lifelong guardrail engine for LLM agents.
+//!
+//! Before an agent acts it asks [`Guard::check`] whether the action may run; the answer is allow, ask or deny, with
+//! reasons. The engine is complete without a model and without a network.
+//!
+//! # Bird's eye
+//!
+//! One straight line, in `guard.rs`:
+//!
+//! 1. [`canonical`]: hostile text is brought into its canonical form; the raw and the canonical form are both read.
+//! 2. [`effect`]: the action is parsed into what it would do. What no reader or table understands is unknown.
+//! 3. [`facts`]: the machine is looked at for each effect's target, read-only and rooted.
+//! 4. [`policy`]: Cedar authorises each effect with its facts. A forbid ends the check; so does an action in which
+//!    everything passes and that no memory entry matches.
+//! 5. [`reason`]: else the action is paraphrased, [`memory`] recalls ([`embed`] for similarity), the checklist is put
+//!    together, and each check is answered by policy, by [`tools`], or by nobody.
+//! 6. [`verdict`]: the pure gate takes the most severe finding.
+//! 7. [`learn`]: after the verdict the decision is recorded and lessons are drawn; that cannot change it.
+//!
+//! # Code map
+//!
+//! | room | what is in it | to change |
+//! |---|---|---|
+//! | `effect/commands/*.toml` | what each program does to the system, with examples | add a command |
+//! | `effect/shell`, `effect/python` | the readers | follow a construct of the language |
+//! | `facts` | probes, accounts, classes of paths; `gather.rs` turns effects into what policies are asked | learn a fact |
+//! | `policy` | schema, `base.cedar` and its examples, loading, screening | forbid or permit something |
+//! | `guard` | the line, `build.rs` for settings | order of stages |
+//! | `reason`, `tools` | who answers checks | add a reasoner or a probe |
+//! | `memory`, `learn` | versions, vectors, seeds; feedback, the record of decisions | how it learns |
+//! | `replay` | traces in disposable roots, for `demo` and `agrail-eval` | evaluation |
+//! | `bin/agrail`, `eval` | command lines | output |
+//!
+//! # Invariants
+//!
+//! - Failure is never allow: an error, a panic, a deadline that passes end in deny, or ask if so configured.
+//! - No finding, or only unknown and discarded ones, is not allow.
+//! - The gate is pure. Memory never weakens a deny or an ask that wants a person; it answers no unknown.
+//! - SQLite is the truth and the vector index is disposable.
+//! - The library reads no environment variable, prints nothing, starts no runtime. It starts one thread, for the record
+//!   of decisions, if a guard has a memory. Only [`embed::Sources`] with `fetch` set, and [`replay::sandbox`], start
+//!   processes.
+//!
+//! # Where this differs from the design it started from
+//!
+//! - Lessons from incidents are recalled by target (`at path P`, `above path P`) rather than by class of target alone:
+//!   they hold for every way to change that target, and leave its neighbours alone.
+//! - `check` opens the environment that the caller gives; a path that does not exist keeps its class.
+//! - Replaying lives in the library (`replay`) because the demo needs it as well as `agrail-eval`.
+//! - A script that is known not to exist, and that nothing in the action makes, may be started: nothing would run.
 
 pub mod action;
 pub mod canonical;

@@ -55,7 +55,9 @@ impl Shell<'_> {
                 let known = words.iter().find(|w| !w.starts_with(['-', '+']));
                 match known {
                     Some(folder) => {
-                        return self.special("cd", "cd", &[folder.clone()], &Output::default()).unwrap_or_default();
+                        return self
+                            .special("cd", "cd", std::slice::from_ref(folder), &Output::default())
+                            .unwrap_or_default();
                     }
                     None => self.forget_folder(),
                 }

@@ -1,0 +1,67 @@
+//! What a recall costs: by effect, and by similarity with the exact scan.
+
+use agrail::memory::{Change, Episode, Key, Lesson, Memory, Trigger};
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+
+const DIMENSIONS: usize = 384;
+
+fn vector(seed: usize) -> Vec<f32> {
+    let mut state = (seed as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 40) as f32 / (1_u64 << 24) as f32 - 0.5
+    };
+    (0..DIMENSIONS).map(|_| next()).collect()
+}
+
+fn memory(entries: usize) -> Option<Memory> {
+    let memory = Memory::in_memory("bench", DIMENSIONS).ok()?;
+    for number in 0..entries {
+        let change = Change::Add {
+            category: "integrity".to_owned(),
+            name: "measured".to_owned(),
+            definition: "an entry for measuring".to_owned(),
+            required: false,
+        };
+        let episode = Episode {
+            id: number.to_string(),
+            principal: "bench".to_owned(),
+            project: None,
+            tainted: false,
+            clean: true,
+        };
+        let lesson = Lesson {
+            entry: None,
+            key: Key { natural: format!("kind {number}"), command: String::new() },
+            vector: Some(vector(number)),
+            triggers: vec![Trigger { verb: "change".to_owned(), class: format!("at path /srv/{number}") }],
+            changes: vec![change],
+            episode,
+            taught_by: "bench".to_owned(),
+            policy_checks: Vec::new(),
+        };
+        memory.learn(&lesson).ok()?;
+    }
+    Some(memory)
+}
+
+fn recall(c: &mut Criterion) {
+    let mut group = c.benchmark_group("recall");
+    for entries in [1_000, 10_000] {
+        let Some(memory) = memory(entries) else { return };
+        let query = vector(7);
+        group.bench_with_input(BenchmarkId::new("similarity", entries), &entries, |b, _| {
+            b.iter(|| memory.recall(&query, 1).map(|found| found.len()).ok());
+        });
+        let effects = [("change", "at path /srv/7"), ("read", "own-home")];
+        group.bench_with_input(BenchmarkId::new("effect", entries), &entries, |b, _| {
+            b.iter(|| memory.triggered(&effects).map(|found| found.len()).ok());
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, recall);
+criterion_main!(benches);
