@@ -8,25 +8,26 @@ use super::error::MemoryError;
 use super::index::Index;
 use super::store::Head;
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 pub(super) struct Live {
     /// Memory version up to which this is the truth.
     pub seen: u64,
-    /// By id, so that the digest has one order.
-    active: BTreeMap<String, Active>,
+    active: HashMap<String, Active>,
     by_effect: HashMap<String, HashMap<String, Vec<Arc<Entry>>>>,
     by_signature: HashMap<String, Vec<Arc<Entry>>>,
     by_row: HashMap<u64, Arc<Entry>>,
     /// None without an embedder.
     pub index: Option<Index>,
+    /// Sum of the terms of all that is active: each change costs one term.
+    sum: [u64; 4],
     digest: OnceLock<String>,
 }
 
 struct Active {
     entry: Arc<Entry>,
-    digest: String,
+    term: [u64; 4],
     row: Option<u64>,
 }
 
@@ -34,20 +35,27 @@ impl Live {
     pub fn new(index: Option<Index>) -> Self {
         Self {
             seen: 0,
-            active: BTreeMap::new(),
+            active: HashMap::new(),
             by_effect: HashMap::new(),
             by_signature: HashMap::new(),
             by_row: HashMap::new(),
             index,
+            sum: [0; 4],
             digest: OnceLock::new(),
         }
     }
 
-    pub fn apply(&mut self, version: u64, heads: Vec<Head>) -> Result<(), MemoryError> {
+    /// `heads` are all that changed after `since`; of 0, all that is active.
+    pub fn apply(&mut self, since: u64, version: u64, heads: Vec<Head>) -> Result<(), MemoryError> {
         if version <= self.seen {
             return Ok(());
         }
         self.digest = OnceLock::new();
+        if since == 0 {
+            let there: HashSet<&str> = heads.iter().map(|h| h.entry.id.as_str()).collect();
+            let gone: Vec<String> = self.active.keys().filter(|id| !there.contains(id.as_str())).cloned().collect();
+            gone.iter().for_each(|id| self.forget(id, None));
+        }
         for head in heads {
             let keep = if head.entry.recallable() { head.row } else { None };
             self.forget(&head.entry.id, keep);
@@ -62,6 +70,7 @@ impl Live {
     /// Drops an entry; its vector stays if the next version has the same one.
     fn forget(&mut self, id: &str, keep: Option<u64>) {
         let Some(old) = self.active.remove(id) else { return };
+        self.sum = lanes(self.sum, old.term, u64::wrapping_sub);
         for trigger in &old.entry.triggers {
             if let Some(classes) = self.by_effect.get_mut(&trigger.verb) {
                 drop_from(classes, &trigger.class, id);
@@ -80,6 +89,11 @@ impl Live {
 
     fn take(&mut self, head: Head) -> Result<(), MemoryError> {
         let entry = Arc::new(head.entry);
+        let row = head.row.filter(|_| entry.recallable());
+        if let (Some(row), Some(vector), Some(index)) = (row, &head.vector, &mut self.index) {
+            index.insert(row, vector).map_err(|e| super::store::corrupt(&entry.id, &e))?;
+            self.by_row.insert(row, Arc::clone(&entry));
+        }
         for trigger in &entry.triggers {
             let classes = self.by_effect.entry(trigger.verb.clone()).or_default();
             let entries = classes.entry(trigger.class.clone()).or_default();
@@ -90,21 +104,10 @@ impl Live {
         if let Some(approval) = &entry.approval {
             self.by_signature.entry(approval.signature.clone()).or_default().push(Arc::clone(&entry));
         }
-        let row = head.row.filter(|_| entry.recallable());
-        if let (Some(row), Some(vector), Some(index)) = (row, &head.vector, &mut self.index) {
-            index.insert(row, vector).map_err(|e| super::store::corrupt(&entry.id, &e))?;
-            self.by_row.insert(row, Arc::clone(&entry));
-        }
-        self.active.insert(entry.id.clone(), Active { entry, digest: head.digest, row });
+        let term = term(&entry.id, &head.digest);
+        self.sum = lanes(self.sum, term, u64::wrapping_add);
+        self.active.insert(entry.id.clone(), Active { entry, term, row });
         Ok(())
-    }
-
-    pub fn len(&self) -> usize {
-        self.active.len()
-    }
-
-    pub fn active(&self) -> impl Iterator<Item = &Arc<Entry>> {
-        self.active.values().map(|a| &a.entry)
     }
 
     /// Active entries that similarity should find but that have no vector of the present embedder.
@@ -124,15 +127,28 @@ impl Live {
         self.by_signature.get(signature).map_or(&[], Vec::as_slice)
     }
 
-    /// sha256 in hex over id and content of every active entry.
+    /// In hex, the same for the same active entries in whatever order they came.
     pub fn digest(&self) -> &str {
         self.digest.get_or_init(|| {
-            let parts = self.active.iter().fold(Sha256::new(), |hash, (id, a)| {
-                hash.chain_update(id).chain_update(" ").chain_update(&a.digest).chain_update("\n")
-            });
-            hex(parts)
+            let sum = self.sum.iter().fold(Sha256::new(), |hash, lane| hash.chain_update(lane.to_le_bytes()));
+            hex(sum.chain_update((self.active.len() as u64).to_le_bytes()))
         })
     }
+}
+
+/// What an entry adds to the sum: its hash in four numbers.
+fn term(id: &str, digest: &str) -> [u64; 4] {
+    let hash = Sha256::new().chain_update(id).chain_update(" ").chain_update(digest).finalize();
+    let (numbers, _) = hash.as_slice().as_chunks::<8>();
+    let mut term = [0; 4];
+    term.iter_mut().zip(numbers).for_each(|(lane, number)| *lane = u64::from_le_bytes(*number));
+    term
+}
+
+fn lanes(a: [u64; 4], b: [u64; 4], with: fn(u64, u64) -> u64) -> [u64; 4] {
+    let mut out = a;
+    out.iter_mut().zip(b).for_each(|(lane, b)| *lane = with(*lane, b));
+    out
 }
 
 fn drop_from(map: &mut HashMap<String, Vec<Arc<Entry>>>, key: &str, id: &str) {

@@ -14,33 +14,41 @@
 
 mod entry;
 mod error;
+mod govern;
 mod graph;
 mod history;
 mod index;
 mod learn;
 mod live;
+mod open;
 pub mod seed;
 mod store;
 mod tend;
 mod transfer;
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+mod tests;
+
 pub use entry::{
     Approval, Authority, CHECKS, Diff, Entry, Key, LearnedCheck, Provenance, Status, TEXT_BYTES, TRIGGERS, Trigger,
 };
 pub use error::{MemoryError, Refusal};
+pub use govern::Grant;
 pub use history::{DecisionRecord, Event, Stats, Version};
 pub use index::EXACT_MAX;
-pub use learn::{Change, Episode, Grant, Lesson, QUORUM, Rule};
+pub use learn::{Change, Episode, Lesson, QUORUM, Rule};
 pub use seed::SeedReport;
 pub use transfer::{ImportAs, ImportReport};
 
 use index::Index;
 use live::Live;
+use open::OnMismatch;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
-use store::{Embedder, OnMismatch, Store};
+use store::{Embedder, Store};
 
 /// How long what another process wrote may stay unseen, in milliseconds.
 pub const STALE_MS: u64 = 50;
@@ -198,7 +206,8 @@ impl Memory {
         self.live().seen
     }
 
-    /// sha256 in hex over all that is active, as far as seen here.
+    /// Identifies all that is active, as far as seen here (hex). Two memories with the same active versions
+    /// have the same; it tells apart, it does not authenticate.
     #[must_use]
     pub fn digest(&self) -> String {
         self.live().digest().to_owned()
@@ -238,7 +247,7 @@ impl Memory {
         let since = self.live().seen;
         let (version, heads) = self.inner.store.changes(since)?;
         let mut live = self.live_mut();
-        live.apply(version, heads)?;
+        live.apply(since, version, heads)?;
         let wanting = self.wants_tending(&live);
         drop(live);
         if wanting {

@@ -1,13 +1,14 @@
 //! Checklists that ship with the engine or come from an operator (`memory-seeds/*.toml`).
 //!
 //! 1. A file is parsed, and its `match` and `not` examples are verified before anything is written.
-//! 2. Ids derive from file and name, so seeding again changes nothing; a changed seed is a new version.
+//! 2. Ids derive from file and name, so seeding again changes nothing; a changed seed is a new version, and
+//!    keeps what lessons added to it or took from it.
 //! 3. What an operator quarantined or retired stays so.
 
 use super::Memory;
 use super::entry::{Authority, Entry, Key, LearnedCheck, Provenance, Status, Trigger, hex};
 use super::error::MemoryError;
-use super::store::{Head, Vector};
+use super::store::{Vector, Write};
 use crate::effect::Verb;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -92,40 +93,97 @@ impl Memory {
         for seed in parsed.seed {
             wanted.push(entry(file, seed).map_err(wrong)?);
         }
+        let mut names: Vec<&str> = wanted.iter().map(|entry| entry.id.as_str()).collect();
+        names.sort_unstable();
+        if names.windows(2).any(|pair| matches!(pair, [a, b] if a == b)) {
+            return Err(wrong("two seeds have the same name".to_owned()));
+        }
         self.write(|w| {
             let mut report = SeedReport::default();
-            for mut entry in wanted {
-                match w.head(&entry.id) {
-                    Err(MemoryError::NoSuchEntry { .. }) => {
-                        (entry.created_ms, entry.updated_ms) = (w.now_ms, w.now_ms);
-                        w.put(entry, &Vector::Keep(None), &format!("seed:{file}"), "seed")?;
-                        report.added += 1;
-                    }
-                    Ok(Head { entry: old, .. }) if old.status != Status::Active => report.withdrawn += 1,
-                    Ok(Head { entry: old, row, .. }) => {
-                        let same = old.key == entry.key && old.triggers == entry.triggers && same_checks(&old, &entry);
-                        if same {
-                            report.unchanged += 1;
-                            continue;
-                        }
-                        let row = if old.key == entry.key { row } else { None };
-                        entry.created_ms = old.created_ms;
-                        w.put(entry, &Vector::Keep(row), &format!("seed:{file}"), "seed")?;
-                        report.updated += 1;
-                    }
-                    Err(error) => return Err(error),
-                }
+            for seed in wanted {
+                let name = seed.key.natural.clone();
+                put(w, file, seed, &mut report).map_err(|error| match error {
+                    MemoryError::Refused(why) => wrong(format!("seed '{name}': {why}")),
+                    other => other,
+                })?;
             }
             Ok(report)
         })
     }
 }
 
-fn same_checks(a: &Entry, b: &Entry) -> bool {
-    let text = |e: &Entry| -> Vec<_> {
-        e.checks.iter().map(|c| (c.category.clone(), c.name.clone(), c.definition.clone(), c.required)).collect()
+fn put(w: &mut Write<'_>, file: &str, mut seed: Entry, report: &mut SeedReport) -> Result<(), MemoryError> {
+    let who = format!("seed:{file}");
+    let (head, before) = match w.head(&seed.id) {
+        Ok(head) => (head, w.last_by(&seed.id, &who)?),
+        Err(MemoryError::NoSuchEntry { .. }) => {
+            (seed.created_ms, seed.updated_ms) = (w.now_ms, w.now_ms);
+            w.put(seed, &Vector::Keep(None), &who, "seed")?;
+            report.added += 1;
+            return Ok(());
+        }
+        Err(error) => return Err(error),
     };
-    text(a) == text(b)
+    if matches!(head.entry.status, Status::Quarantined | Status::Retired) {
+        report.withdrawn += 1;
+        return Ok(());
+    }
+    let row = if head.entry.key == seed.key { head.row } else { None };
+    seed.created_ms = head.entry.created_ms;
+    match before {
+        Some(before) if same(&before, &seed) => {
+            report.unchanged += 1;
+            return Ok(());
+        }
+        Some(before) => keep_lessons(&before, &head.entry, &mut seed),
+        // An import brought the id; the seed is what counts.
+        None => {}
+    }
+    w.put(seed, &Vector::Keep(row), &who, "seed")?;
+    report.updated += 1;
+    Ok(())
+}
+
+fn same(a: &Entry, b: &Entry) -> bool {
+    let equal = |(a, b): (&LearnedCheck, &LearnedCheck)| same_check(a, b);
+    a.key == b.key
+        && a.triggers == b.triggers
+        && a.checks.len() == b.checks.len()
+        && a.checks.iter().zip(&b.checks).all(equal)
+}
+
+/// Apart from the record.
+fn same_check(a: &LearnedCheck, b: &LearnedCheck) -> bool {
+    named(a, b) && a.definition == b.definition && a.required == b.required
+}
+
+fn named(a: &LearnedCheck, b: &LearnedCheck) -> bool {
+    a.category == b.category && a.name == b.name
+}
+
+/// Carries over what lessons made of the seed (`head`) since it was last put in (`before`).
+fn keep_lessons(before: &Entry, head: &Entry, seed: &mut Entry) {
+    seed.status = head.status;
+    seed.checks.retain_mut(|check| {
+        let untouched = before.checks.iter().any(|old| same_check(old, check));
+        let Some(now) = head.checks.iter().find(|now| named(now, check)) else { return !untouched };
+        if untouched {
+            check.clone_from(now);
+        }
+        (check.support, check.conflict) = (now.support, now.conflict);
+        true
+    });
+    let is_new = |check: &&LearnedCheck| !before.checks.iter().any(|old| named(old, check));
+    for check in head.checks.iter().filter(is_new) {
+        if !seed.checks.iter().any(|c| named(c, check)) {
+            seed.checks.push(check.clone());
+        }
+    }
+    for trigger in head.triggers.iter().filter(|t| !before.triggers.contains(t)) {
+        if !seed.triggers.contains(trigger) {
+            seed.triggers.push(trigger.clone());
+        }
+    }
 }
 
 fn entry(file: &str, seed: Seed) -> Result<Entry, String> {
@@ -140,6 +198,14 @@ fn entry(file: &str, seed: Seed) -> Result<Entry, String> {
                 let word = if expected { "is not recalled" } else { "is recalled" };
                 return Err(format!("seed '{}' {word} by its example \"{example}\"", seed.name));
             }
+        }
+    }
+    if seed.check.is_empty() {
+        return Err(format!("seed '{}' has no check", seed.name));
+    }
+    for (at, check) in seed.check.iter().enumerate() {
+        if seed.check.iter().take(at).any(|c| c.category == check.category && c.name == check.name) {
+            return Err(format!("seed '{}' has two checks \"{}\" of {}", seed.name, check.name, check.category));
         }
     }
     let id = hex(Sha256::new().chain_update(file).chain_update([0]).chain_update(&seed.name));
@@ -173,7 +239,7 @@ fn entry(file: &str, seed: Seed) -> Result<Entry, String> {
 }
 
 fn trigger(seed: &str, text: &str) -> Result<Trigger, String> {
-    let Some((verb, class)) = text.split_once(' ') else {
+    let Some((verb, class)) = text.split_once(' ').filter(|(_, class)| !class.trim().is_empty()) else {
         return Err(format!("seed '{seed}': \"{text}\" should be a verb and a class, e.g. \"delete system-config\""));
     };
     if Verb::parse(verb).is_none() {

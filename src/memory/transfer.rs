@@ -55,7 +55,7 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::Import`] with the line that cannot be taken; then nothing was.
     pub fn import(&self, mut from: impl BufRead, how: ImportAs, who: &str) -> Result<ImportReport, MemoryError> {
-        let mut entries: Vec<(usize, Entry)> = Vec::new();
+        let mut entries: Vec<Entry> = Vec::new();
         for number in 1.. {
             let wrong = |reason: String| MemoryError::Import { line: number, reason };
             let mut line = String::new();
@@ -67,12 +67,17 @@ impl Memory {
                 return Err(wrong(format!("it is longer than {LINE} bytes")));
             }
             if !line.trim().is_empty() {
-                entries.push((number, serde_json::from_str(&line).map_err(|e| wrong(e.to_string()))?));
+                let entry: Entry = serde_json::from_str(&line).map_err(|e| wrong(e.to_string()))?;
+                if entry.id.len() > 64 || !entry.id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+                    return Err(wrong("its id is not one of agrail's".to_owned()));
+                }
+                entry.validate().map_err(|why| wrong(why.to_string()))?;
+                entries.push(entry);
             }
         }
         self.write(|w| {
             let mut report = ImportReport::default();
-            for (line, mut entry) in entries {
+            for mut entry in entries {
                 if entry.approval.is_some() || matches!(entry.status, Status::Retired | Status::Quarantined) {
                     report.left_out += 1;
                     continue;
@@ -85,15 +90,13 @@ impl Memory {
                     Err(MemoryError::NoSuchEntry { .. }) => {}
                     Err(error) => return Err(error),
                 }
-                if how == ImportAs::Proposed {
+                let shipped = entry.authority == Authority::Seed;
+                if how == ImportAs::Proposed || shipped {
+                    // A seed becomes active from its own file, so an import cannot pass for it.
                     entry.status = Status::Proposed;
                 }
                 entry.authority = Authority::Learned;
-                let refused = |e: MemoryError| match e {
-                    MemoryError::Refused(why) => MemoryError::Import { line, reason: why.to_string() },
-                    other => other,
-                };
-                w.put(entry, &Vector::Keep(None), who, "import").map_err(refused)?;
+                w.put(entry, &Vector::Keep(None), who, "import")?;
                 report.added += 1;
             }
             Ok(report)

@@ -6,6 +6,8 @@ mod facts;
 mod guard;
 mod hostile;
 mod kill;
+mod memory;
+mod memory_file;
 
 mod roots;
 mod shell;

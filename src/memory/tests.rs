@@ -1,0 +1,344 @@
+//! The index against a brute-force scan, and its file when it is missing, stale or damaged.
+
+use super::index::{Index, dot, unit};
+use super::open::OnMismatch;
+use super::store::{Embedder, Store};
+use super::{Change, Episode, Key, Lesson, Memory, MemoryError, Trigger, graph};
+use proptest::prelude::*;
+use std::path::Path;
+use std::time::Instant;
+
+const DIMENSIONS: usize = 32;
+
+/// splitmix64: the same numbers each time.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn unit(&mut self) -> f32 {
+        (self.next() >> 40) as f32 / (1_u64 << 23) as f32 - 1.0
+    }
+
+    fn vector(&mut self, dimensions: usize) -> Vec<f32> {
+        (0..dimensions).map(|_| self.unit()).collect()
+    }
+
+    /// Near one of `centres`, as embeddings of paraphrases are.
+    fn near(&mut self, centres: &[Vec<f32>]) -> Vec<f32> {
+        let centre = &centres[self.next() as usize % centres.len()];
+        centre.iter().map(|x| x + 0.6 * self.unit()).collect()
+    }
+}
+
+fn lesson(name: &str, vector: Option<Vec<f32>>) -> Lesson {
+    Lesson {
+        entry: None,
+        key: Key { natural: name.to_owned(), command: String::new() },
+        vector,
+        triggers: vec![Trigger { verb: "delete".to_owned(), class: name.to_owned() }],
+        changes: vec![Change::Add {
+            category: "integrity".to_owned(),
+            name: "check".to_owned(),
+            definition: "holds".to_owned(),
+            required: false,
+        }],
+        episode: Episode {
+            id: format!("e-{name}"),
+            principal: "user".to_owned(),
+            project: None,
+            tainted: false,
+            clean: true,
+        },
+        taught_by: "episode:test".to_owned(),
+        policy_checks: Vec::new(),
+    }
+}
+
+fn brute(vectors: &[(u64, Vec<f32>)], query: &[f32], k: usize) -> Vec<(u64, f32)> {
+    let query = unit(query, query.len()).unwrap();
+    let mut all: Vec<(u64, f32)> =
+        vectors.iter().map(|(key, v)| (*key, dot(&query, &unit(v, v.len()).unwrap()))).collect();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    all.truncate(k);
+    all
+}
+
+fn opened(path: &Path, exact_max: usize) -> Memory {
+    let embedder = Embedder { id: "test".to_owned(), dimensions: DIMENSIONS };
+    Memory::from_store(Store::open(path, Some(embedder), OnMismatch::Refuse).unwrap(), exact_max).unwrap()
+}
+
+/// `count` lessons in one transaction, which `learn` would take one by one.
+fn fill(memory: &Memory, vectors: &[Vec<f32>]) {
+    memory
+        .write(|w| {
+            for (n, vector) in vectors.iter().enumerate() {
+                let mut entry = super::learn::new_entry(
+                    Key { natural: format!("kind {n}"), command: String::new() },
+                    super::Provenance {
+                        taught_by: "test".to_owned(),
+                        principal: "user".to_owned(),
+                        project: None,
+                        tainted: false,
+                    },
+                    w.now_ms,
+                );
+                entry.status = super::Status::Active;
+                w.put(entry, &super::store::Vector::New(vector), "test", "learn")?;
+            }
+            Ok(())
+        })
+        .unwrap();
+}
+
+fn names(memory: &Memory, query: &[f32], k: usize) -> Vec<String> {
+    memory.recall(query, k).unwrap().iter().map(|n| n.entry.key.natural.clone()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_scan_equals_brute_force(seed in any::<u64>(), count in 1_usize..80, gone in 0_usize..20, k in 1_usize..12) {
+        let mut random = Random(seed);
+        let mut index = Index::new(DIMENSIONS);
+        let mut kept: Vec<(u64, Vec<f32>)> = Vec::new();
+        for key in 0..count as u64 {
+            let vector = random.vector(DIMENSIONS);
+            index.insert(key, &vector).unwrap();
+            kept.push((key, vector));
+        }
+        for _ in 0..gone.min(count) {
+            let at = random.next() as usize % kept.len();
+            index.remove(kept.remove(at).0);
+            if kept.is_empty() { break; }
+        }
+        let query = random.vector(DIMENSIONS);
+        prop_assert_eq!(index.nearest(&query, k).unwrap(), brute(&kept, &query, k));
+    }
+}
+
+#[test]
+fn what_has_no_direction_is_refused() {
+    let memory = Memory::in_memory("test", 3).unwrap();
+    for vector in [vec![f32::NAN, 0.0, 1.0], vec![f32::INFINITY, 0.0, 0.0], vec![0.0; 3], vec![f32::NEG_INFINITY; 3]] {
+        assert!(matches!(memory.learn(&lesson("nan", Some(vector.clone()))), Err(MemoryError::NotFinite)));
+        assert!(matches!(memory.recall(&vector, 1), Err(MemoryError::NotFinite)));
+    }
+    let wrong = memory.learn(&lesson("short", Some(vec![1.0; 2])));
+    assert!(matches!(wrong, Err(MemoryError::Dimensions { expected: 3, got: 2 })));
+    assert_eq!((memory.version(), memory.search("nan", 9).unwrap().len()), (0, 0));
+    // large components do not overflow
+    memory.learn(&lesson("large", Some(vec![f32::MAX, 0.0, 0.0]))).unwrap();
+    assert!((memory.recall(&[1.0, 0.0, 0.0], 1).unwrap()[0].similarity - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn the_graph_finds_what_a_scan_finds() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = opened(&folder.path().join("m.db"), 500);
+    let mut random = Random(7);
+    let centres: Vec<_> = (0..60).map(|_| random.vector(DIMENSIONS)).collect();
+    let vectors: Vec<_> = (0..4000).map(|_| random.near(&centres)).collect();
+    fill(&memory, &vectors);
+    assert!(memory.tend_index().unwrap());
+    let keyed: Vec<_> = vectors.iter().cloned().enumerate().map(|(n, v)| (n as u64, v)).collect();
+    let (mut found, mut top) = (0, 0);
+    for _ in 0..200 {
+        let query = random.near(&centres);
+        let exact: Vec<String> = brute(&keyed, &query, 10).iter().map(|(n, _)| format!("kind {n}")).collect();
+        let near = names(&memory, &query, 10);
+        found += near.iter().filter(|n| exact.contains(n)).count();
+        top += usize::from(near[0] == exact[0]);
+    }
+    assert!(found >= 1980, "recall at 10 is {}", found as f64 / 2000.0);
+    assert!(top >= 199, "{top} of 200 have the nearest first");
+}
+
+#[test]
+fn the_graph_follows_lessons_and_removals() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = opened(&folder.path().join("m.db"), 100);
+    let mut random = Random(3);
+    let vectors: Vec<_> = (0..400).map(|_| random.vector(DIMENSIONS)).collect();
+    fill(&memory, &vectors);
+    assert!(memory.tend_index().unwrap());
+    let vector = random.vector(DIMENSIONS);
+    let entry = memory.learn(&lesson("fresh", Some(vector.clone()))).unwrap();
+    assert_eq!(names(&memory, &vector, 1), ["fresh"]);
+    memory.quarantine(&entry.id, "operator").unwrap();
+    assert_ne!(names(&memory, &vector, 1), ["fresh"]);
+    // more is removed than a graph search leaves room for
+    for near in memory.recall(&vector, 60).unwrap() {
+        memory.retire(&near.entry.id, "operator").unwrap();
+    }
+    let left: Vec<_> = vectors
+        .iter()
+        .enumerate()
+        .filter(|(n, _)| is_active(&memory, *n))
+        .map(|(n, v)| (n as u64, v.clone()))
+        .collect();
+    let exact: Vec<String> = brute(&left, &vector, 5).iter().map(|(n, _)| format!("kind {n}")).collect();
+    assert_eq!(names(&memory, &vector, 5), exact);
+}
+
+fn is_active(memory: &Memory, n: usize) -> bool {
+    let found = memory.search(&format!("kind {n}"), 1000).unwrap();
+    found.iter().any(|e| e.key.natural == format!("kind {n}") && e.status == super::Status::Active)
+}
+
+#[test]
+fn a_missing_stale_or_damaged_index_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.db");
+    let mut random = Random(11);
+    let vectors: Vec<_> = (0..300).map(|_| random.vector(DIMENSIONS)).collect();
+    let keyed: Vec<_> = vectors.iter().cloned().enumerate().map(|(n, v)| (n as u64, v)).collect();
+    let exact =
+        |query: &[f32]| -> Vec<String> { brute(&keyed, query, 5).iter().map(|(n, _)| format!("kind {n}")).collect() };
+    {
+        let memory = opened(&path, 100);
+        fill(&memory, &vectors[..250]);
+        assert!(memory.tend_index().unwrap());
+    }
+    let file = graph::path_of(&path);
+    let stale = std::fs::read(&file).unwrap();
+    fill(&opened(&path, 100_000), &vectors[..0]);
+    {
+        // a handle without a graph adds more: the file is now behind the database
+        let memory = opened(&path, 100_000);
+        memory.write(|_| Ok(())).unwrap();
+        for (n, vector) in vectors.iter().enumerate().skip(250) {
+            memory.learn(&lesson(&format!("kind {n}"), Some(vector.clone()))).unwrap();
+        }
+    }
+    let end = stale.iter().position(|b| *b == b'\n').unwrap();
+    let mut cases: Vec<(&str, Option<Vec<u8>>)> = vec![("stale", Some(stale.clone())), ("missing", None)];
+    let mut flipped = stale.clone();
+    flipped[end + 200] ^= 0x40;
+    cases.push(("flipped bit", Some(flipped)));
+    cases.push(("cut short", Some(stale[..stale.len() / 2].to_vec())));
+    cases.push(("empty", Some(Vec::new())));
+    cases.push(("rubbish", Some(vec![0xA5; 5000])));
+    cases.push(("no graph", Some(stale[..=end].to_vec())));
+    let header = String::from_utf8(stale[..end].to_vec()).unwrap();
+    let identity = serde_json::from_str::<serde_json::Value>(&header).unwrap()["identity"].as_str().unwrap().to_owned();
+    let mut other = header.replace(&identity, "01ARZ3NDEKTSV4RRFFQ69G5FAV").into_bytes();
+    other.extend_from_slice(&stale[end..]);
+    cases.push(("of another database", Some(other)));
+    for (what, bytes) in cases {
+        match bytes {
+            Some(bytes) => std::fs::write(&file, bytes).unwrap(),
+            None => std::fs::remove_file(&file).unwrap(),
+        }
+        let memory = opened(&path, 100);
+        for place in [0, 100, 260, 299] {
+            assert_eq!(names(&memory, &vectors[place], 1)[0], format!("kind {place}"), "{what}, before tending");
+        }
+        assert!(memory.tend_index().unwrap(), "{what}");
+        for place in [0, 100, 260, 299] {
+            assert_eq!(names(&memory, &vectors[place], 5), exact(&vectors[place]), "{what}, after tending");
+        }
+    }
+}
+
+#[test]
+fn an_index_folder_that_is_gone_is_no_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.db");
+    std::fs::create_dir(graph::path_of(&path)).unwrap();
+    let memory = opened(&path, 10);
+    let mut random = Random(5);
+    let vectors: Vec<_> = (0..50).map(|_| random.vector(DIMENSIONS)).collect();
+    fill(&memory, &vectors);
+    memory.tend_index().unwrap();
+    assert_eq!(names(&memory, &vectors[3], 1), ["kind 3"]);
+}
+
+/// `cargo test --release measure_memory -- --ignored --nocapture`
+#[test]
+#[ignore = "measures"]
+fn measure_memory() {
+    const WIDE: usize = 384;
+    for count in [10_000, 100_000] {
+        let folder = tempfile::tempdir().unwrap();
+        let embedder = Embedder { id: "test".to_owned(), dimensions: WIDE };
+        let store = Store::open(&folder.path().join("m.db"), Some(embedder), OnMismatch::Refuse).unwrap();
+        let memory = Memory::from_store(store, super::EXACT_MAX).unwrap();
+        let mut random = Random(count as u64);
+        let centres: Vec<_> = (0..count / 50).map(|_| random.vector(WIDE)).collect();
+        let vectors: Vec<_> = (0..count).map(|_| random.near(&centres)).collect();
+        let began = Instant::now();
+        fill(&memory, &vectors);
+        println!("{count}: filled in {:?}", began.elapsed());
+        let began = Instant::now();
+        let graph = memory.tend_index().unwrap();
+        println!("  graph {graph}, tended in {:?}", began.elapsed());
+        let exact = Index::clone_exact(&memory);
+        let (mut found, mut times, mut scans) = (0, Vec::new(), Vec::new());
+        for _ in 0..300 {
+            let query = random.near(&centres);
+            let began = Instant::now();
+            let near = memory.recall(&query, 10).unwrap();
+            times.push(began.elapsed());
+            let began = Instant::now();
+            let truth = exact.nearest(&query, 10).unwrap();
+            scans.push(began.elapsed());
+            let live = memory.live();
+            let truth: Vec<_> = truth.iter().filter_map(|(row, _)| live.of_row(*row)).map(|e| e.id.clone()).collect();
+            found += near.iter().filter(|n| truth.contains(&n.entry.id)).count();
+        }
+        times.sort();
+        scans.sort();
+        println!(
+            "  recall p50 {:?} p99 {:?}; scan p50 {:?}; recall@10 {:.4}",
+            times[150],
+            times[297],
+            scans[150],
+            f64::from(found as u32) / 3000.0
+        );
+        let mut learnt = Vec::new();
+        for n in 0..100 {
+            let lesson = lesson(&format!("new {n}"), Some(random.near(&centres)));
+            let began = Instant::now();
+            memory.learn(&lesson).unwrap();
+            learnt.push(began.elapsed());
+        }
+        learnt.sort();
+        println!("  learn p50 {:?} p99 {:?}", learnt[50], learnt[98]);
+        let timed = |what: &str, each: &dyn Fn()| {
+            let began = Instant::now();
+            (0..20_000).for_each(|_| each());
+            println!("  {what}: {:?} each", began.elapsed() / 20_000);
+        };
+        timed("triggered, 20 effects, 1 hit", &|| {
+            let effects: Vec<(&str, String)> = (0..20).map(|n| ("delete", format!("new {}", n * 100))).collect();
+            assert_eq!(memory.triggered(&effects).unwrap().len(), 1);
+        });
+        timed("approval", &|| assert!(memory.approval("none", 0).unwrap().is_none()));
+        timed("version", &|| assert!(memory.version() > 0));
+        let began = Instant::now();
+        let _ = memory.digest();
+        println!("  digest, first: {:?}", began.elapsed());
+        timed("digest", &|| assert_eq!(memory.digest().len(), 64));
+    }
+}
+
+impl Index {
+    /// The same vectors without a graph.
+    fn clone_exact(memory: &Memory) -> Self {
+        let live = memory.live();
+        let index = live.index.as_ref().unwrap();
+        let mut copy = Self::new(384);
+        for key in index.keys() {
+            copy.insert(*key, index.get(*key).unwrap()).unwrap();
+        }
+        copy
+    }
+}
