@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use usearch::{Index as Native, IndexOptions, MetricKind, ScalarKind};
 
 /// Links of a node. These three were measured: recall at 10 of at least 0.99 on clustered vectors.
@@ -23,6 +24,9 @@ const EXPANSION_SEARCH: usize = 96;
 const THREADS: usize = 64;
 const FORMAT: u32 = 1;
 const HEADER_BYTES: u64 = 4096;
+/// How the name of a file begins that is not whole yet.
+const UNFINISHED: &str = ".agrail-index-";
+const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// Why there is no graph. Never an error of the memory: searches scan instead.
 #[derive(Debug, thiserror::Error)]
@@ -155,12 +159,24 @@ pub(super) fn save(path: &Path, header: Header, graph: &[u8]) -> Result<(), Grap
     let header = Header { format: FORMAT, bytes: graph.len() as u64, sha256: sha256(graph), ..header };
     let mut line = serde_json::to_string(&header).map_err(std::io::Error::other)?;
     line.push('\n');
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    sweep(folder);
+    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
     file.write_all(line.as_bytes())?;
     file.write_all(graph)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|e| e.error)?;
     Ok(())
+}
+
+/// Removes what processes that were killed while saving left behind.
+fn sweep(folder: &Path) {
+    let Ok(files) = std::fs::read_dir(folder) else { return };
+    for file in files.flatten().filter(|f| f.file_name().to_string_lossy().starts_with(UNFINISHED)) {
+        let age = file.metadata().and_then(|m| m.modified()).ok().and_then(|at| at.elapsed().ok());
+        if age.is_some_and(|age| age > ABANDONED) {
+            let _ = std::fs::remove_file(file.path());
+        }
+    }
 }
 
 /// Reads the file, if it is whole and belongs to this database and embedder.

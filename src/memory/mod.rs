@@ -185,13 +185,15 @@ impl Memory {
         Ok(live.of_signature(signature).iter().find(holds).cloned())
     }
 
-    /// Active entries that similarity cannot find because they have no vector of this embedder.
+    /// Active entries that similarity cannot find because they have no vector of this embedder, by id.
     ///
     /// # Errors
     /// If what another process wrote cannot be read.
     pub fn without_vector(&self) -> Result<Vec<Arc<Entry>>> {
         self.refresh()?;
-        Ok(self.live().without_vector().cloned().collect())
+        let mut found: Vec<Arc<Entry>> = self.live().without_vector().cloned().collect();
+        found.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(found)
     }
 
     /// Something can be recalled by similarity.

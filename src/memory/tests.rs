@@ -6,7 +6,6 @@ use super::store::{Embedder, Store};
 use super::{Change, Episode, Key, Lesson, Memory, MemoryError, Trigger, graph};
 use proptest::prelude::*;
 use std::path::Path;
-use std::time::Instant;
 
 const DIMENSIONS: usize = 32;
 
@@ -259,86 +258,4 @@ fn an_index_folder_that_is_gone_is_no_failure() {
     fill(&memory, &vectors);
     memory.tend_index().unwrap();
     assert_eq!(names(&memory, &vectors[3], 1), ["kind 3"]);
-}
-
-/// `cargo test --release measure_memory -- --ignored --nocapture`
-#[test]
-#[ignore = "measures"]
-fn measure_memory() {
-    const WIDE: usize = 384;
-    for count in [10_000, 100_000] {
-        let folder = tempfile::tempdir().unwrap();
-        let embedder = Embedder { id: "test".to_owned(), dimensions: WIDE };
-        let store = Store::open(&folder.path().join("m.db"), Some(embedder), OnMismatch::Refuse).unwrap();
-        let memory = Memory::from_store(store, super::EXACT_MAX).unwrap();
-        let mut random = Random(count as u64);
-        let centres: Vec<_> = (0..count / 50).map(|_| random.vector(WIDE)).collect();
-        let vectors: Vec<_> = (0..count).map(|_| random.near(&centres)).collect();
-        let began = Instant::now();
-        fill(&memory, &vectors);
-        println!("{count}: filled in {:?}", began.elapsed());
-        let began = Instant::now();
-        let graph = memory.tend_index().unwrap();
-        println!("  graph {graph}, tended in {:?}", began.elapsed());
-        let exact = Index::clone_exact(&memory);
-        let (mut found, mut times, mut scans) = (0, Vec::new(), Vec::new());
-        for _ in 0..300 {
-            let query = random.near(&centres);
-            let began = Instant::now();
-            let near = memory.recall(&query, 10).unwrap();
-            times.push(began.elapsed());
-            let began = Instant::now();
-            let truth = exact.nearest(&query, 10).unwrap();
-            scans.push(began.elapsed());
-            let live = memory.live();
-            let truth: Vec<_> = truth.iter().filter_map(|(row, _)| live.of_row(*row)).map(|e| e.id.clone()).collect();
-            found += near.iter().filter(|n| truth.contains(&n.entry.id)).count();
-        }
-        times.sort();
-        scans.sort();
-        println!(
-            "  recall p50 {:?} p99 {:?}; scan p50 {:?}; recall@10 {:.4}",
-            times[150],
-            times[297],
-            scans[150],
-            f64::from(found as u32) / 3000.0
-        );
-        let mut learnt = Vec::new();
-        for n in 0..100 {
-            let lesson = lesson(&format!("new {n}"), Some(random.near(&centres)));
-            let began = Instant::now();
-            memory.learn(&lesson).unwrap();
-            learnt.push(began.elapsed());
-        }
-        learnt.sort();
-        println!("  learn p50 {:?} p99 {:?}", learnt[50], learnt[98]);
-        let timed = |what: &str, each: &dyn Fn()| {
-            let began = Instant::now();
-            (0..20_000).for_each(|_| each());
-            println!("  {what}: {:?} each", began.elapsed() / 20_000);
-        };
-        timed("triggered, 20 effects, 1 hit", &|| {
-            let effects: Vec<(&str, String)> = (0..20).map(|n| ("delete", format!("new {}", n * 100))).collect();
-            assert_eq!(memory.triggered(&effects).unwrap().len(), 1);
-        });
-        timed("approval", &|| assert!(memory.approval("none", 0).unwrap().is_none()));
-        timed("version", &|| assert!(memory.version() > 0));
-        let began = Instant::now();
-        let _ = memory.digest();
-        println!("  digest, first: {:?}", began.elapsed());
-        timed("digest", &|| assert_eq!(memory.digest().len(), 64));
-    }
-}
-
-impl Index {
-    /// The same vectors without a graph.
-    fn clone_exact(memory: &Memory) -> Self {
-        let live = memory.live();
-        let index = live.index.as_ref().unwrap();
-        let mut copy = Self::new(384);
-        for key in index.keys() {
-            copy.insert(*key, index.get(*key).unwrap()).unwrap();
-        }
-        copy
-    }
 }

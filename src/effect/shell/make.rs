@@ -88,7 +88,7 @@ impl Shell<'_> {
                 Ok(content) => {
                     let mut effect = Effect::new(Verb::Execute, Target::Path(path.clone()), program);
                     "source".clone_into(&mut effect.operation);
-                    effect.detail = super::command::digest(&content);
+                    effect.detail = super::source::digest(&content);
                     self.reading.scripts.push((path, effect.detail.clone()));
                     self.add(effect);
                     return Some(String::from_utf8_lossy(&content).into_owned());

@@ -10,10 +10,14 @@
 mod branch;
 mod builtin;
 pub mod command;
+mod finder;
+mod interpreter;
 mod make;
 mod sed;
+mod source;
 pub mod special;
 pub mod syntax;
+mod text;
 pub mod word;
 
 use super::{Cause, Effect, HOLE, Target, Verb};

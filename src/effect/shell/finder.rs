@@ -1,0 +1,168 @@
+//! `find` and `xargs`: commands that are run on what is found.
+
+use super::word::below;
+use super::{HOLE, Output, Shell};
+use crate::effect::Verb;
+
+impl Shell<'_> {
+    /// xargs and parallel: the words that come in are appended or put in place.
+    pub(crate) fn xargs(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
+        let takes = [
+            "-I",
+            "-i",
+            "-L",
+            "-l",
+            "-n",
+            "-P",
+            "-s",
+            "-d",
+            "-E",
+            "-a",
+            "-j",
+            "--max-args",
+            "--max-procs",
+            "--replace",
+            "--delimiter",
+            "--arg-file",
+            "--max-lines",
+            "--jobs",
+            "--colsep",
+        ];
+        let mut index = 0;
+        let mut replace = (program == "parallel").then(|| "{}".to_owned());
+        while let Some(word) = words.get(index).filter(|w| w.starts_with('-') && w.len() > 1) {
+            if let Some(mark) = word.strip_prefix("-I").or_else(|| word.strip_prefix("--replace=")) {
+                replace = Some(if mark.is_empty() {
+                    words.get(index + 1).cloned().unwrap_or_default()
+                } else {
+                    mark.to_owned()
+                });
+            } else if word == "-i" || word == "--replace" {
+                replace = Some("{}".to_owned());
+                index += 1;
+                continue;
+            }
+            if takes.contains(&word.as_str()) && !matches!(word.as_str(), "-i" | "-l" | "--replace") {
+                index += 1;
+            }
+            index += 1;
+        }
+        let command = words.get(index..).unwrap_or_default();
+        let incoming: Vec<String> = match (&stdin.text, &stdin.names) {
+            (Some(text), _) if replace.is_some() => text.lines().take(32).map(str::to_owned).collect(),
+            (Some(text), _) => text.split_whitespace().take(32).map(str::to_owned).collect(),
+            (None, Some(names)) => names.iter().map(|n| below(n)).collect(),
+            (None, None) => vec![HOLE.to_string()],
+        };
+        if command.is_empty() {
+            return Output { names: stdin.names.clone(), ..Output::default() };
+        }
+        let full: Vec<String> = match &replace {
+            Some(mark) if !mark.is_empty() && command.iter().any(|w| w.contains(mark.as_str())) => {
+                let filled = |value: &String| -> Vec<String> {
+                    command.iter().map(|w| w.replace(mark.as_str(), value)).collect()
+                };
+                for value in incoming.iter().skip(1) {
+                    self.wrapped(program, &filled(value), Output::default());
+                }
+                filled(incoming.first().unwrap_or(&HOLE.to_string()))
+            }
+            _ => command.iter().cloned().chain(incoming.clone()).collect(),
+        };
+        if stdin.network && command.first().is_some_and(|c| matches!(c.as_str(), "sh" | "bash")) {
+            self.run_input("bash", program, stdin);
+        }
+        let mut output = self.wrapped(program, &full, Output::default());
+        if output.names.is_none() {
+            output.names.clone_from(&stdin.names);
+        }
+        output
+    }
+
+    pub(crate) fn find(&mut self, words: &[String]) -> Output {
+        let mut starts: Vec<String> = Vec::new();
+        let mut index = 0;
+        while let Some(word) = words.get(index) {
+            if matches!(word.as_str(), "-H" | "-L" | "-P" | "-d" | "-s" | "-x" | "-X" | "-E") || word.starts_with("-O")
+            {
+                index += 1;
+            } else if word == "-D" || (word == "-f" && starts.is_empty()) {
+                index += 2;
+            } else if word.starts_with(['-', '(', ')', '!', ',']) {
+                break;
+            } else {
+                starts.push(word.clone());
+                index += 1;
+            }
+        }
+        if starts.is_empty() {
+            starts.push(".".to_owned());
+        }
+        let expression = words.get(index..).unwrap_or_default();
+        let shallow = expression.windows(2).any(|w| matches!(w, [a, b] if a == "-maxdepth" && b == "0"));
+        let files_only = expression.windows(2).any(|w| matches!(w, [a, b] if a == "-type" && b != "d"));
+        let narrowed = files_only
+            || expression.iter().any(|w| {
+                matches!(
+                    w.as_str(),
+                    "-name"
+                        | "-iname"
+                        | "-path"
+                        | "-ipath"
+                        | "-regex"
+                        | "-iregex"
+                        | "-empty"
+                        | "-mindepth"
+                        | "-newer"
+                        | "-mtime"
+                        | "-atime"
+                        | "-ctime"
+                        | "-mmin"
+                        | "-size"
+                        | "-inum"
+                        | "-user"
+                        | "-perm"
+                        | "-nouser"
+                )
+            });
+        for start in &starts {
+            let mut effect = self.at(Verb::List, start, "find");
+            effect.recursive = !shallow;
+            self.add(effect);
+        }
+        let found: Vec<String> =
+            starts.iter().map(|s| if shallow || !narrowed { s.clone() } else { below(s) }).collect();
+        let mut at = 0;
+        while let Some(word) = expression.get(at) {
+            match word.as_str() {
+                "-delete" => {
+                    for path in &found {
+                        let mut effect = self.at(Verb::Delete, path, "find");
+                        effect.recursive = !narrowed;
+                        self.add(effect);
+                    }
+                }
+                "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                    let rest = expression.get(at + 1..).unwrap_or_default();
+                    let length = rest.iter().position(|w| w == ";" || w == "+" || w == "\\").unwrap_or(rest.len());
+                    let command: Vec<String> = rest.iter().take(length).cloned().collect();
+                    for path in &found {
+                        let filled: Vec<String> = command.iter().map(|w| w.replace("{}", path)).collect();
+                        self.wrapped(&format!("find {word}"), &filled, Output::default());
+                    }
+                    at += length;
+                }
+                "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
+                    if let Some(file) = expression.get(at + 1) {
+                        let effect = self.at(Verb::Write, file, "find");
+                        self.add(effect);
+                    }
+                    at += 1;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        Output { names: Some(starts.iter().map(|s| self.path(s)).collect()), ..Output::default() }
+    }
+}

@@ -1,0 +1,128 @@
+//! Interpreters of other languages: their source on the command line, their modules, their scripts.
+
+use super::command::quote_all;
+use super::{Output, Shell};
+use crate::effect::table::Table;
+use crate::effect::{Cause, Verb};
+
+impl Shell<'_> {
+    /// python -c, perl -e and their like; a file otherwise.
+    pub(crate) fn interpreter(&mut self, program: &str, words: &[String], stdin: &Output) -> Option<Output> {
+        let base = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let (language, inline): (&str, &[&str]) = match base {
+            "python" | "pypy" => ("python", &["-c"]),
+            "perl" => (
+                "perl",
+                &[
+                    "-e", "-E", "-ne", "-pe", "-nle", "-lne", "-ple", "-lane", "-ane", "-pie", "-le", "-0pe", "-pi",
+                    "-i",
+                ],
+            ),
+            "ruby" => ("ruby", &["-e", "-ne", "-pe"]),
+            "node" | "nodejs" | "deno" | "bun" => ("js", &["-e", "-p", "--eval", "--print", "-pe"]),
+            "php" => ("php", &["-r"]),
+            _ => return None,
+        };
+        let mut index = 0;
+        let mut in_place = false;
+        let mut ran = false;
+        while let Some(word) = words.get(index) {
+            if language == "perl"
+                && word.starts_with('-')
+                && word.contains('i')
+                && !word.starts_with("-M")
+                && !word.starts_with("-I")
+            {
+                in_place = true;
+            }
+            let inline_here = inline.contains(&word.as_str()) && word != "-i" && word != "-pi"
+                || (language == "perl"
+                    && word.starts_with('-')
+                    && !word.starts_with("--")
+                    && !word.starts_with("-M")
+                    && !word.starts_with("-I")
+                    && word.ends_with(['e', 'E']));
+            if let Some(text) = glued(language, word).map(str::to_owned) {
+                self.script(language, &text, &format!("{program} -e"));
+                ran = true;
+                if language == "python" {
+                    return Some(Output::default());
+                }
+            } else if inline_here {
+                index += 1;
+                let text = words.get(index).cloned().unwrap_or_default();
+                self.script(language, &text, &format!("{program} {}", word));
+                ran = true;
+                if language == "python" {
+                    return Some(Output::default());
+                }
+            } else if language == "python" && word == "-m" {
+                let module = words.get(index + 1).cloned().unwrap_or_default();
+                return Some(self.python_module(&module, words.get(index + 2..).unwrap_or_default()));
+            } else if word == "-" {
+                break;
+            } else if word.starts_with('-') {
+                if matches!(word.as_str(), "-W" | "-X" | "-I" | "-M" | "-r" | "--require" | "-C") {
+                    index += 1;
+                }
+            } else if ran {
+                let mut effect = self.at(if in_place { Verb::Write } else { Verb::Read }, word, program);
+                if in_place {
+                    "in place".clone_into(&mut effect.detail);
+                }
+                self.add(effect);
+            } else {
+                let rest = words.get(index + 1..).unwrap_or_default().to_vec();
+                return Some(self.run_file(word, &rest, Some(language)));
+            }
+            index += 1;
+        }
+        if !ran
+            && !words.iter().any(|w| matches!(w.as_str(), "--version" | "-V" | "-v" | "--help" | "-h"))
+            && (stdin.piped || words.iter().any(|w| w == "-"))
+        {
+            self.run_input(language, program, stdin);
+        }
+        Some(Output::default())
+    }
+
+    pub(crate) fn python_module(&mut self, module: &str, rest: &[String]) -> Output {
+        match module {
+            "http.server" | "SimpleHTTPServer" => {
+                self.named(Verb::Listen, rest.first().map_or("8000", String::as_str), "python")
+            }
+            "json.tool" | "timeit" | "this" | "calendar" | "platform" | "site" | "sysconfig" | "doctest"
+            | "tokenize" | "ast" | "dis" => {}
+            "venv" | "ensurepip" => {
+                for path in rest.iter().filter(|w| !w.starts_with('-')) {
+                    let effect = self.at(Verb::Create, path, "python");
+                    self.add(effect);
+                }
+            }
+            _ => {
+                let words: Vec<String> = std::iter::once(module.to_owned()).chain(rest.iter().cloned()).collect();
+                if Table::shipped().row(module).is_some() {
+                    return self.wrapped("python -m", &words, Output::default());
+                }
+                self.unknown(Cause::Program, &format!("python -m {module} {}", quote_all(rest)), "python");
+            }
+        }
+        Output::default()
+    }
+}
+
+/// The source in `-e'print 1'`: an option for source with its value in the same word.
+fn glued<'w>(language: &str, word: &'w str) -> Option<&'w str> {
+    let letters = word.strip_prefix('-').filter(|l| !l.starts_with('-'))?;
+    let (before, option) = match language {
+        "perl" | "ruby" => ("nplaw0123456789", ['e', 'E']),
+        "python" => ("BdEiIOPqsSuv", ['c', 'c']),
+        "js" => ("", ['e', 'p']),
+        "php" => ("n", ['r', 'r']),
+        _ => return None,
+    };
+    let at = letters.find(|c| !before.contains(c))?;
+    let rest = letters.get(at..)?.strip_prefix(option)?;
+    // `-le` and the like are letters only
+    (!rest.is_empty() && rest.chars().any(|c| !c.is_ascii_alphabetic())).then_some(rest)
+}

@@ -1,0 +1,267 @@
+//! Source that is run: on standard input, on the command line, in files, and in other languages.
+
+use super::{HOLE, Output, Shell};
+use crate::effect::role::Role;
+use crate::effect::table::Bound;
+use crate::effect::{Cause, Effect, Target, Verb};
+
+impl Shell<'_> {
+    /// Text on standard input that an interpreter runs.
+    pub(crate) fn run_input(&mut self, language: &str, program: &str, stdin: &Output) {
+        if stdin.network {
+            let mut effect =
+                Effect::new(Verb::Execute, Target::Named("program", "downloaded code".to_owned()), program);
+            "network".clone_into(&mut effect.detail);
+            self.add(effect);
+        } else if let Some(text) = stdin.text.clone() {
+            if stdin.decoded {
+                self.step(|| "decoded text is run".to_owned());
+            }
+            self.script(language, &text, &format!("{program} <input>"));
+        } else {
+            self.unknown(Cause::Dynamic, "what it runs from its input is not known", program);
+        }
+    }
+
+    /// Source text in a language.
+    pub(crate) fn script(&mut self, language: &str, text: &str, how: &str) -> Output {
+        match language {
+            "bash" | "sh" => {
+                let saved = (self.cwd.clone(), self.variables.clone(), self.functions.clone());
+                let output = self.nested(how, text, Output::default());
+                (self.cwd, self.variables, self.functions) = saved;
+                output
+            }
+            "python" => {
+                self.python(text, how);
+                Output::default()
+            }
+            _ => {
+                self.foreign(language, text, how);
+                Output::default()
+            }
+        }
+    }
+
+    pub(crate) fn python(&mut self, text: &str, how: &str) {
+        if text.contains(HOLE) {
+            self.unknown(Cause::Dynamic, "parts of the source are not constant", how);
+        }
+        self.via.push(how.to_owned());
+        let reading = crate::effect::python::read(text);
+        if !reading.complete {
+            self.unknown(Cause::Parse, reading.problems.first().map_or("python source", String::as_str), "python");
+        }
+        self.python_calls(reading.calls);
+        self.via.pop();
+    }
+
+    /// Effects of Python calls, which use the table's roles.
+    pub(crate) fn python_calls(&mut self, calls: Vec<crate::effect::python::Call>) {
+        for call in calls {
+            let Ok(role) = Role::parse(&call.role) else {
+                self.unknown(Cause::Program, &call.via, "python");
+                continue;
+            };
+            match role {
+                Role::Script(language) => {
+                    if call.target.starts_with(HOLE) {
+                        self.unknown(Cause::Dynamic, "what it runs is not constant", &call.via);
+                    } else {
+                        self.script(&language, &call.target, &call.via);
+                    }
+                }
+                Role::Unknown => self.unknown(Cause::Program, &call.target, &call.via),
+                role => {
+                    let bound = Bound { recursive: call.recursive, ..Bound::default() };
+                    let detail = call.detail.unwrap_or_default();
+                    let home_relative = if call.target == "~" || call.target.starts_with("~/") {
+                        call.target.replacen('~', &self.home, 1)
+                    } else {
+                        call.target
+                    };
+                    self.role(&role, &home_relative, &call.via, &bound, &detail, &[]);
+                }
+            }
+        }
+    }
+
+    /// A language that has no reader here: constant text that plainly starts commands is read as shell.
+    pub(crate) fn foreign(&mut self, language: &str, text: &str, how: &str) {
+        if language == "sed" {
+            let sed = super::sed::read(text);
+            for command in &sed.commands {
+                self.nested(how, command, Output::default());
+            }
+            for (files, verb) in [(&sed.writes, Verb::Write), (&sed.reads, Verb::Read)] {
+                for file in files {
+                    let effect = self.at(verb, file, how);
+                    self.add(effect);
+                }
+            }
+            if sed.opaque {
+                self.unknown(Cause::Language, "sed runs what it makes, or its script cannot be read", how);
+            }
+            return;
+        }
+        for (head, tail) in [("system(", ')'), ("exec(", ')'), ("`", '`'), ("execSync(", ')'), ("os.execute(", ')')] {
+            for part in text.split(head).skip(1) {
+                let inner = part.split(tail).next().unwrap_or_default().trim().trim_matches(['"', '\'']);
+                if !inner.is_empty() && inner.len() < part.len() {
+                    self.nested(&format!("{how} {head}"), inner, Output::default());
+                }
+            }
+        }
+        if !harmless_foreign(language, text) {
+            self.unknown(Cause::Language, &format!("{language} source"), how);
+        }
+    }
+
+    /// A script or program at a path.
+    pub(crate) fn run_file(&mut self, written: &str, arguments: &[String], language: Option<&str>) -> Output {
+        let path = self.path(written);
+        let mut effect = Effect::new(Verb::Execute, Target::Path(path.clone()), written);
+        if language.is_some() {
+            // an interpreter only reads it
+            "source".clone_into(&mut effect.operation);
+        }
+        self.step(|| format!("runs the file {path}"));
+        match self.around.script(&path, super::MAX_SOURCE) {
+            Ok(content) => {
+                let text = String::from_utf8_lossy(&content).into_owned();
+                let found = shebang(&text).or(language.map(str::to_owned)).unwrap_or_else(|| "bash".to_owned());
+                effect.detail = digest(&content);
+                self.reading.scripts.push((path.clone(), effect.detail.clone()));
+                self.add(effect);
+                if content.contains(&0) {
+                    self.unknown(Cause::Script, "a binary file", written);
+                    return Output::default();
+                }
+                if self.via.iter().filter(|v| v.as_str() == path).count() > 1 {
+                    self.unknown(Cause::Budget, "a script runs itself", written);
+                    return Output::default();
+                }
+                let arguments = std::mem::replace(&mut self.arguments, arguments.to_vec());
+                let output = self.script(&found, &text, &path);
+                self.arguments = arguments;
+                output
+            }
+            Err(why) => {
+                self.add(effect);
+                self.step(|| format!("cannot read {path}: {why}"));
+                let mut unknown = Effect::unknown(Cause::Script, &path, written);
+                unknown.detail = why;
+                self.add(unknown);
+                Output::default()
+            }
+        }
+    }
+}
+
+fn shebang(text: &str) -> Option<String> {
+    let line = text.strip_prefix("#!")?.lines().next()?;
+    let program = line
+        .split_whitespace()
+        .map(|w| w.rsplit('/').next().unwrap_or(w))
+        .find(|w| *w != "env" && !w.starts_with('-'))?;
+    let base = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    Some(match base {
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" => "bash".to_owned(),
+        other => other.to_owned(),
+    })
+}
+
+pub(crate) fn digest(content: &[u8]) -> String {
+    use sha2::{Digest, Sha256};
+    Sha256::digest(content).iter().take(16).map(|b| format!("{b:02x}")).collect()
+}
+
+/// Text-processing one-liners that neither start programs nor touch files.
+fn harmless_foreign(language: &str, text: &str) -> bool {
+    let acts: &[&str] = match language {
+        "awk" => &[
+            "system",
+            "getline",
+            "> \"",
+            ">\"",
+            "| \"",
+            "|\"",
+            "|&",
+            "@load",
+            "@include",
+            "print >",
+            "print>",
+            "print $0 >",
+            "print $0>",
+        ],
+        "perl" => &[
+            "system", "exec", "`", "qx", "unlink", "open", "rename", "rmdir", "mkdir", "chmod", "chown", "kill",
+            "fork", "socket", "eval", "require", "do ", "link", "syscall", "use ", "IO::", "->", "opendir", "utime",
+            "truncate",
+        ],
+        "ruby" => &[
+            "system",
+            "exec",
+            "`",
+            "%x",
+            "File",
+            "Dir",
+            "FileUtils",
+            "IO.",
+            "open",
+            "Process",
+            "fork",
+            "spawn",
+            "eval",
+            "require",
+            "Socket",
+            "send",
+            "Net::",
+            "Kernel",
+        ],
+        "js" => &[
+            "require",
+            "import",
+            "child_process",
+            "fs.",
+            "process.",
+            "eval",
+            "Function",
+            "fetch",
+            "Deno",
+            "Bun",
+            "globalThis",
+        ],
+        "php" => &[
+            "system", "exec", "`", "passthru", "popen", "unlink", "file", "open", "eval", "curl", "include", "require",
+            "mail", "chmod", "rename", "copy", "mkdir", "rmdir", "socket", "$_",
+        ],
+        "sql" => &[
+            "drop",
+            "delete",
+            "update",
+            "insert",
+            "alter",
+            "truncate",
+            "copy",
+            "outfile",
+            "load_file",
+            "exec",
+            "create",
+            "grant",
+            "revoke",
+            "attach",
+            ".shell",
+            ".system",
+            "\\!",
+            "do ",
+            "call",
+            "set ",
+            "into",
+        ],
+        _ => return false,
+    };
+    let lower = text.to_ascii_lowercase();
+    let text = if language == "sql" { lower.as_str() } else { text };
+    !text.contains(HOLE) && !acts.iter().any(|a| text.contains(a))
+}
