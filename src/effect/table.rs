@@ -12,7 +12,7 @@ pub use rows::parse;
 use super::role::Role;
 use serde::Deserialize;
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 const FILES: &[(&str, &str)] = &[
     ("special.toml", include_str!("commands/special.toml")),
@@ -37,7 +37,10 @@ const TELLING: &[&str] = &["exec", "command", "outfile", "delete", "remove", "ev
 /// All rows by program name.
 #[derive(Debug)]
 pub struct Table {
-    rows: HashMap<String, Row>,
+    /// File and text of each program's row.
+    places: HashMap<&'static str, (&'static str, &'static str)>,
+    /// Rows that were met; `None`: does not parse.
+    rows: RwLock<HashMap<&'static str, Option<&'static Row>>>,
 }
 
 /// How options are written.
@@ -58,7 +61,7 @@ pub enum Style {
 }
 
 /// The semantics of one command or subcommand.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Row {
     /// Its names.
     pub names: Vec<String>,
@@ -115,7 +118,7 @@ struct Slot {
     optional: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Variant {
     flags: Vec<String>,
     operands: Option<Pattern>,
@@ -150,18 +153,17 @@ pub struct Bound {
 }
 
 impl Table {
-    /// The shipped table.
+    /// The shipped table. Rows are only found at first, and each is parsed when its program is first met.
     pub fn shipped() -> &'static Self {
         static TABLE: OnceLock<Table> = OnceLock::new();
         TABLE.get_or_init(|| {
-            let mut rows = HashMap::new();
+            let mut places = HashMap::new();
             for (file, text) in FILES {
-                // A file that does not parse is caught by the tests; here its commands stay unknown.
-                for row in parse(file, text).unwrap_or_default() {
-                    rows.extend(row.into_named());
+                for block in rows::blocks(text) {
+                    places.extend(rows::names(block).into_iter().map(|name| (name, (*file, block))));
                 }
             }
-            Self { rows }
+            Self { places, rows: RwLock::new(HashMap::new()) }
         })
     }
 
@@ -170,7 +172,7 @@ impl Table {
         let mut seen: HashMap<String, &str> = HashMap::new();
         for (file, text) in FILES {
             for row in parse(file, text)? {
-                for (name, _) in row.into_named() {
+                for name in row.names {
                     if let Some(other) = seen.insert(name.clone(), file) {
                         return Err(format!("{file}: '{name}' has a row in {other} already"));
                     }
@@ -182,59 +184,33 @@ impl Table {
 
     /// The row of a program.
     #[must_use]
-    pub fn row(&self, program: &str) -> Option<&Row> {
-        self.rows.get(program).or_else(|| {
+    pub fn row(&self, program: &str) -> Option<&'static Row> {
+        self.exactly(program).or_else(|| {
             // python3.11, gcc-12, lua5.4: the name without its version
             let base = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-            (base.len() >= 2 && base != program).then(|| self.rows.get(base)).flatten()
+            (base.len() >= 2 && base != program).then(|| self.exactly(base)).flatten()
         })
+    }
+
+    fn exactly(&self, program: &str) -> Option<&'static Row> {
+        let (name, (file, block)) = self.places.get_key_value(program)?;
+        if let Some(known) = self.rows.read().unwrap_or_else(PoisonError::into_inner).get(name) {
+            return *known;
+        }
+        // A row that does not parse is caught by the tests; here its program stays unknown. What is parsed stays for
+        // the life of the process, as the text does.
+        let row = parse(file, block).ok().and_then(|rows| rows.into_iter().next());
+        let row: Option<&'static Row> = row.map(|row| &*Box::leak(Box::new(row)));
+        *self.rows.write().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert(row)
     }
 
     /// Names of all programs with a row.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.rows.keys().map(String::as_str)
+        self.places.keys().copied()
     }
 }
 
 impl Row {
-    fn into_named(self) -> Vec<(String, Self)> {
-        let mut named = Vec::with_capacity(self.names.len());
-        let names = self.names.clone();
-        let Some((first, others)) = names.split_first() else { return named };
-        for other in others {
-            named.push((other.clone(), self.shallow_clone()));
-        }
-        named.push((first.clone(), self));
-        named
-    }
-
-    fn shallow_clone(&self) -> Self {
-        Self {
-            names: self.names.clone(),
-            about: self.about.clone(),
-            special: self.special.clone(),
-            stdin: self.stdin.clone(),
-            passes_input: self.passes_input,
-            examples: Vec::new(),
-            style: self.style,
-            options: self.options.clone(),
-            operands: self.operands.clone(),
-            effects: self.effects.clone(),
-            variants: self
-                .variants
-                .iter()
-                .map(|v| Variant {
-                    flags: v.flags.clone(),
-                    operands: v.operands.clone(),
-                    effects: v.effects.clone(),
-                    stdin: v.stdin.clone(),
-                    options: v.options.clone(),
-                })
-                .collect(),
-            subs: self.subs.iter().map(Self::shallow_clone).collect(),
-        }
-    }
-
     /// Gives each argument (without the program's name) its role.
     #[must_use]
     pub fn bind(&self, arguments: &[String]) -> Bound {
@@ -244,7 +220,7 @@ impl Row {
             && let Some(variant) = self.variants.get(at).filter(|v| !v.options.is_empty())
         {
             // this variant gives its options other roles: read the options once more with those
-            let mut row = self.shallow_clone();
+            let mut row = self.clone();
             row.options.extend(variant.options.clone());
             bound = Bound::default();
             row.bind_from(arguments, 0, &[], &mut bound);

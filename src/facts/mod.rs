@@ -25,6 +25,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// Why an environment or a script cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -116,8 +117,11 @@ struct Inner {
     folder: OwnedFd,
     /// The root as the kernel names it, for stripping from resolved paths.
     name: String,
-    accounts: Mutex<Option<Arc<Accounts>>>,
+    accounts: Mutex<Option<(Instant, Arc<Accounts>)>>,
 }
+
+/// How long the account files are taken to be unchanged.
+const FRESH: Duration = Duration::from_millis(20);
 
 impl Environment {
     /// Looks at a root.
@@ -172,16 +176,17 @@ impl Environment {
     }
 
     fn accounts(&self) -> Arc<Accounts> {
-        let stamp = accounts::stamp(&self.inner.folder);
         let mut kept = self.inner.accounts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match kept.as_ref().filter(|a| a.stamp == stamp) {
-            Some(accounts) => Arc::clone(accounts),
-            None => {
-                let read = Arc::new(accounts::read(&self.inner.folder, stamp));
-                *kept = Some(Arc::clone(&read));
-                read
-            }
+        if let Some((_, accounts)) = kept.as_ref().filter(|(looked, _)| looked.elapsed() < FRESH) {
+            return Arc::clone(accounts);
         }
+        let stamp = accounts::stamp(&self.inner.folder);
+        let accounts = match kept.as_ref().filter(|(_, accounts)| accounts.stamp == stamp) {
+            Some((_, accounts)) => Arc::clone(accounts),
+            None => Arc::new(accounts::read(&self.inner.folder, stamp)),
+        };
+        *kept = Some((Instant::now(), Arc::clone(&accounts)));
+        accounts
     }
 }
 

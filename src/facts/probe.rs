@@ -235,9 +235,9 @@ impl Environment {
         let mut known = true;
         for (at, _) in resolved.match_indices('/').skip(1) {
             let folder = resolved.get(..at)?;
-            match open(&self.inner.folder, folder, LOOK).and_then(|place| Ok((stat(&place)?, has_acl(&place)))) {
-                Ok((found, listed)) => match access(&found, who) {
-                    [_, _, Some(false)] if !listed => return Some(false),
+            match open(&self.inner.folder, folder, LOOK).and_then(|place| Ok((stat(&place)?, place))) {
+                Ok((found, place)) => match access(&found, who) {
+                    [_, _, Some(false)] if !has_acl(&place) => return Some(false),
                     [_, _, Some(true)] => {}
                     _ => known = false,
                 },

@@ -19,7 +19,7 @@ use usearch::{Index as Native, IndexOptions, MetricKind, ScalarKind};
 /// Links of a node. These three were measured: recall at 10 of at least 0.99 on clustered vectors.
 const CONNECTIVITY: usize = 24;
 const EXPANSION_ADD: usize = 128;
-const EXPANSION_SEARCH: usize = 96;
+const EXPANSION_SEARCH: usize = 64;
 /// Threads that may search at the same time without being sent to the exact scan.
 const THREADS: usize = 64;
 const FORMAT: u32 = 1;

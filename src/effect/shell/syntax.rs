@@ -3,13 +3,19 @@
 use super::word::{children, range_length};
 use super::{HOLE, MAX_DEPTH, MAX_SOURCE, MAX_STEPS, Output, Shell};
 use crate::effect::{Cause, Effect, Target, Verb};
+use std::cell::RefCell;
 use tree_sitter::{Node, Parser, Tree};
 
 /// Parses shell source.
 fn parse(source: &str) -> Option<Tree> {
-    let mut parser = Parser::new();
-    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
-    parser.parse(source, None)
+    thread_local! {
+        static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
+    }
+    PARSER.with_borrow_mut(|parser| {
+        parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+        parser.reset();
+        parser.parse(source, None)
+    })
 }
 
 /// Two things that the shell takes literally and the parser does not: a `$` that begins nothing, and a `\` at the very

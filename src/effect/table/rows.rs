@@ -60,6 +60,34 @@ struct RawVariant {
     about: String,
 }
 
+/// The text of each row of a file.
+pub(super) fn blocks(text: &str) -> impl Iterator<Item = &str> {
+    let mut starts: Vec<usize> = text.match_indices("[[command]]\n").map(|(at, _)| at).collect();
+    starts.retain(|at| *at == 0 || text.get(..*at).is_some_and(|before| before.ends_with('\n')));
+    let ends: Vec<usize> = starts.iter().skip(1).copied().chain([text.len()]).collect();
+    starts.into_iter().zip(ends).filter_map(|(start, end)| text.get(start..end))
+}
+
+/// The names of a row, without parsing it: the quoted texts after its first `name =`.
+pub(super) fn names(block: &str) -> Vec<&str> {
+    let Some(line) = block.lines().find(|line| line.starts_with("name")) else { return Vec::new() };
+    let Some((_, value)) = line.split_once('=') else { return Vec::new() };
+    let at = block.find(line).map_or(0, |start| start + (line.len() - value.len()));
+    let list = block.get(at..).unwrap_or_default();
+    let several = value.trim_start().starts_with('[');
+    let mut names = Vec::new();
+    let mut rest = list;
+    while let Some((before, after)) = rest.split_once('"') {
+        if before.contains(']') || (!names.is_empty() && !several) {
+            break;
+        }
+        let Some((name, tail)) = after.split_once('"') else { break };
+        names.push(name);
+        rest = tail;
+    }
+    names
+}
+
 /// Rows of one file; the error names file and row.
 pub fn parse(file: &str, text: &str) -> Result<Vec<Row>, String> {
     let raw: File = toml::from_str(text).map_err(|e| format!("{file}: {e}"))?;
