@@ -2,7 +2,8 @@
 
 use super::Reader;
 use super::calls::Args;
-use super::expressions::{environment, format_value};
+use super::members::environment;
+use super::strings::format_value;
 use super::values::{self, HOLE, Value, bytes_of, either, lift, list, many, text};
 use std::rc::Rc;
 

@@ -12,8 +12,11 @@
 mod builtins;
 mod calls;
 mod expressions;
+mod flow;
+mod members;
 mod special;
 mod statements;
+mod strings;
 mod table;
 mod values;
 

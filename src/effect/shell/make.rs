@@ -33,14 +33,14 @@ impl Shell<'_> {
                 "-n" | "--dry-run" | "--just-print" | "-q" | "--question" | "-v" | "--version" | "--help" => {
                     return Output::default();
                 }
-                "-C" | "--directory" => folder = format!("{folder}/{}", rest.next().map_or("", String::as_str)),
+                "-C" | "--directory" => folder = inside(&folder, rest.next().map_or("", String::as_str)),
                 "-f" | "--file" | "--makefile" => file = rest.next().cloned(),
                 "-o" | "-W" | "-I" | "-E" | "--eval" => {
                     rest.next();
                 }
-                _ if word.starts_with("--directory=") => folder = word.replace("--directory=", ""),
+                _ if word.starts_with("--directory=") => folder = inside(&folder, &word.replace("--directory=", "")),
                 _ if word.starts_with("-f") => file = Some(word.replacen("-f", "", 1)),
-                _ if word.starts_with("-C") => folder = word.replacen("-C", "", 1),
+                _ if word.starts_with("-C") => folder = inside(&folder, &word.replacen("-C", "", 1)),
                 _ if word.starts_with('-') => {}
                 _ => match word.split_once('=') {
                     Some((name, value)) => {
@@ -101,6 +101,11 @@ impl Shell<'_> {
         self.add(Effect::unknown(Cause::Script, &path, program));
         None
     }
+}
+
+/// A folder that is named from within another.
+fn inside(folder: &str, named: &str) -> String {
+    if named.starts_with('/') { named.to_owned() } else { format!("{folder}/{named}") }
 }
 
 fn parse(text: &str) -> Makefile {
