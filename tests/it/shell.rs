@@ -65,6 +65,7 @@ fn builtins_change_what_later_words_mean() {
     check(&[
         ("X=/a; unset X; rm $X/b", &["delete /b"]),
         ("read X; rm $X", &["delete …"]),
+        ("$ rm a", &["delete /home/user/a"]),
         ("printf -v X /etc/passwd; rm $X", &["delete /etc/passwd"]),
         ("pushd /tmp; rm x; popd; rm y", &["delete /tmp/x", "delete …/y"]),
         ("set -- a b; shift; rm $1", &["delete /home/user/b"]),

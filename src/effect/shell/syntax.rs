@@ -49,6 +49,8 @@ impl Shell<'_> {
             self.unknown(Cause::Budget, "script too long or nested too deep", "shell");
             return Output::default();
         }
+        // a prompt that was copied along: a shell would find no program `$`, so what follows is more than would run
+        let source = source.trim_start().strip_prefix("$ ").unwrap_or(source);
         // tree-sitter reads a trailing comment or heredoc only with a line end
         let text = if source.ends_with('\n') { source.to_owned() } else { format!("{source}\n") };
         let Some(mut tree) = parse(&text) else {
