@@ -9,6 +9,7 @@ mod kill;
 mod memory;
 mod memory_file;
 
+mod properties;
 mod roots;
 mod shell;
 mod table;

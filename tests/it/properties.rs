@@ -1,0 +1,101 @@
+//! What must hold for any input: the shell reader, paths, traces.
+
+use agrail::effect::shell::{self, Nowhere, tidy};
+use agrail::facts::Environment;
+use agrail::replay::read_traces;
+use proptest::prelude::*;
+
+/// Words that attackers and honest agents put together.
+fn script() -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        Just("rm"),
+        Just("-rf"),
+        Just("/etc"),
+        Just("$X"),
+        Just("X=/a"),
+        Just("&&"),
+        Just("||"),
+        Just(";"),
+        Just("|"),
+        Just("("),
+        Just(")"),
+        Just("{"),
+        Just("}"),
+        Just("if"),
+        Just("then"),
+        Just("fi"),
+        Just("for i in a b; do"),
+        Just("done"),
+        Just("$("),
+        Just("`"),
+        Just("'"),
+        Just("\""),
+        Just("<<E"),
+        Just("E\n"),
+        Just(">"),
+        Just("~"),
+        Just("sh -c"),
+        Just("eval"),
+        Just("cd .."),
+        Just("\\"),
+        Just("\n"),
+        Just("sudo"),
+        Just("*"),
+        Just("ü\u{0}"),
+    ];
+    proptest::collection::vec(word, 0..40).prop_map(|words| words.join(" "))
+}
+
+fn effects(script: &str) -> Vec<String> {
+    let reading = shell::read(script, "user", "/home/user", "/home/user", &Nowhere);
+    reading.effects.iter().map(agrail::effect::Effect::brief).collect()
+}
+
+proptest! {
+    #[test]
+    fn a_script_is_read_the_same_way_twice_and_within_bounds(text in script()) {
+        let once = effects(&text);
+        prop_assert_eq!(&once, &effects(&text));
+        prop_assert!(once.len() <= 1_001);
+    }
+
+    #[test]
+    fn what_stands_before_any_text_on_a_line_of_its_own_is_seen(text in script()) {
+        let found = effects(&format!("rm /srv/first\n{text}"));
+        let seen = found.iter().any(|e| e == "delete /srv/first" || e.starts_with("unknown"));
+        prop_assert!(seen, "{:?}", found);
+    }
+
+    #[test]
+    fn a_tidy_path_is_absolute_and_has_no_dots(path in "[a-z./]{0,60}") {
+        let tidied = tidy(&path);
+        prop_assert!(tidied.starts_with('/'));
+        prop_assert!(!tidied.split('/').any(|part| part == "." || part == ".."));
+        prop_assert_eq!(&tidy(&tidied), &tidied);
+    }
+
+    #[test]
+    fn no_path_leads_out_of_the_root(path in "/[a-z./]{0,40}") {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join("a")).unwrap();
+        std::os::unix::fs::symlink("../../..", root.path().join("a/b")).unwrap();
+        let environment = Environment::open(root.path()).unwrap();
+        let who = environment.account("user");
+        let inside = ["/", "/a", "/a/b"];
+        let facts = environment.path(&path, &who);
+        if facts.exists == Some(true) {
+            prop_assert!(inside.contains(&facts.resolved.as_str()), "{} is {}", path, facts.resolved);
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_no_trace_is_an_error_with_its_place(line in "[^\n]{1,80}") {
+        prop_assume!(!line.trim().is_empty());
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("t.jsonl");
+        std::fs::write(&file, format!("\n{line}\n")).unwrap();
+        let error = format!("{:#}", read_traces(&[file], None, None).unwrap_err());
+        let placed = error.contains("t.jsonl:2");
+        prop_assert!(placed, "{}", error);
+    }
+}
