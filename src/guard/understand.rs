@@ -116,7 +116,7 @@ fn harmless() -> Finding {
 impl UnknownPrograms {
     /// What the operator wants for programs that are not in the table; no other unknown is touched.
     fn apply(self, query: &crate::policy::Query, mut finding: Finding) -> Finding {
-        if query.kind != Cause::Program.as_str() || finding.outcome != Outcome::Unknown || query.privileged {
+        if query.kind != Cause::Program.as_str() || finding.outcome != Outcome::Unknown || query.root {
             return finding;
         }
         match self {

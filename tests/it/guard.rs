@@ -299,3 +299,24 @@ fn a_guard_can_be_shared_among_tasks() {
     fn shared<T: Send + Sync + Clone + 'static>() {}
     shared::<Guard>();
 }
+
+#[tokio::test]
+async fn recipes_of_a_makefile_are_judged_like_any_script() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = context(folder.path(), "user");
+    let guard = Guard::builder().build().unwrap();
+    let file = folder.path().join("home/user/project/Makefile");
+    for (text, allowed) in [
+        ("clean:\n\trm -rf build\n", true),
+        ("all: a\n\t@echo done\na:\n\t$(CC) $(CFLAGS) -o a a.c\n", true),
+        ("clean:\n\trm -rf build /usr/lib\n", false),
+        ("D = /usr\nclean: other\nother:\n\trm -rf $(D)/lib\n", false),
+        ("clean:\n\t$(firstword rm x) -rf /usr\n", false),
+        ("X := $(shell rm -rf /usr/lib)\nclean:\n\techo\n", false),
+        ("clean:\n\tfrobnicate\n", false),
+    ] {
+        fs::write(&file, text).unwrap();
+        let verdict = decide(&guard, &context, "make -C project").await;
+        assert_eq!(verdict.decision == Decision::Allow, allowed, "{text}: {}", verdict.reason);
+    }
+}

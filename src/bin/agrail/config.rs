@@ -119,6 +119,11 @@ impl Config {
         }
     }
 
+    /// Where the secret for approving without a terminal is.
+    pub fn approval_token_file(&self) -> Option<PathBuf> {
+        self.memory.approval_token_file.as_deref().map(|file| self.beside(file))
+    }
+
     /// Opens the memory, and makes its folder.
     pub fn open_memory(&self) -> Result<Memory> {
         let path = self.memory_path()?;

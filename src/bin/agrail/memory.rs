@@ -162,10 +162,10 @@ fn may_approve(config: &Config, token: Option<&str>) -> Result<()> {
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         return Ok(());
     }
-    let Some(file) = &config.memory.approval_token_file else {
+    let Some(file) = config.approval_token_file() else {
         bail!("approving needs a terminal; for use without one set memory.approval_token_file and give --token");
     };
-    let secret = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let secret = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
     let secret = secret.trim();
     if secret.len() < 16 {
         bail!("the secret in {} is shorter than 16 characters; make one with 'openssl rand -hex 16'", file.display());

@@ -1,7 +1,7 @@
 //! `make`: the recipes of the targets are read as far as they are constant.
 //!
-//! Builds call compilers and generators that no table can list, so what is unknown *in a recipe* is not held against
-//! the build: the makefile is an execute effect with its digest. What is known to be harmful in it counts.
+//! A variable that is not set is empty, as `make` has it; what a function of `make` yields is not constant. A recipe is
+//! judged like any other script: what is unknown in it is unknown.
 
 use super::{HOLE, Output, Shell};
 use crate::effect::{Cause, Effect, Target, Verb};
@@ -57,17 +57,17 @@ impl Shell<'_> {
         if goals.is_empty() {
             goals.extend(makefile.first.clone());
         }
-        let before = (self.cwd.clone(), self.reading.effects.len());
-        for line in recipes(&makefile, goals) {
-            self.cwd = Some(folder.clone());
-            self.nested(program, &line, Output::default());
+        let before = self.cwd.clone();
+        let mut lines = shell_functions(&text);
+        lines.extend(recipes(&makefile, goals));
+        if lines.len() > LINES {
+            self.unknown(Cause::Budget, "the makefile has too many recipe lines", program);
         }
-        self.cwd = before.0;
-        let mut place = 0;
-        self.reading.effects.retain(|effect| {
-            place += 1;
-            place <= before.1 || effect.verb != Verb::Unknown
-        });
+        for line in lines.iter().take(LINES) {
+            self.cwd = Some(folder.clone());
+            self.nested(program, line, Output::default());
+        }
+        self.cwd = before;
         Output::default()
     }
 
@@ -151,12 +151,48 @@ fn recipes(makefile: &Makefile, goals: Vec<String>) -> Vec<String> {
         let Some(rule) = makefile.rules.get(&goal) else { continue };
         open.extend(rule.needs.iter().cloned());
         for line in &rule.recipe {
-            if lines.len() < LINES {
+            if lines.len() <= LINES {
                 lines.push(expand(line.trim_start_matches(['@', '-', '+', ' ']), makefile, 0));
             }
         }
     }
     lines
+}
+
+/// Variables that `make` sets by itself.
+fn built_in(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "CC" => "cc",
+        "CXX" | "CPP" => "c++",
+        "AR" => "ar",
+        "LD" => "ld",
+        "AS" => "as",
+        "RM" => "rm -f",
+        "MAKE" => "make",
+        "SHELL" => "/bin/sh",
+        "INSTALL" => "install",
+        _ => return None,
+    })
+}
+
+/// The commands of `$(shell ...)` and `NAME != ...`: they run while the makefile is read.
+fn shell_functions(text: &str) -> Vec<String> {
+    let mut commands = Vec::new();
+    for after in text.split("$(shell ").skip(1) {
+        let mut depth = 1_u32;
+        let inside = |c: char| {
+            match c {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                _ => {}
+            }
+            depth > 0
+        };
+        commands.push(after.chars().take(4096).scan(inside, |inside, c| inside(c).then_some(c)).collect());
+    }
+    let assigned = text.lines().filter(|l| !l.starts_with('\t')).filter_map(|l| l.split_once("!="));
+    commands.extend(assigned.map(|(_, command)| command.trim().to_owned()));
+    commands
 }
 
 /// `$(NAME)` and `${NAME}` where constant; a hole for anything else that begins with `$`.
@@ -178,9 +214,11 @@ fn expand(text: &str, makefile: &Makefile, depth: usize) -> String {
         match close {
             Some(end) => {
                 let name = after.get(1..end).unwrap_or_default();
-                match makefile.variables.get(name).filter(|_| depth < 5) {
-                    Some(value) => out.push_str(&expand(value, makefile, depth + 1)),
-                    None => out.push(HOLE),
+                let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+                match makefile.variables.get(name).map(String::as_str).or_else(|| built_in(name)) {
+                    Some(value) if depth < 5 => out.push_str(&expand(value, makefile, depth + 1)),
+                    None if plain => {}
+                    Some(_) | None => out.push(HOLE),
                 }
                 rest = after.get(end + 1..).unwrap_or_default();
             }
