@@ -164,3 +164,34 @@ fn completions_and_doctor_work() {
     assert_eq!(code, 0, "{out}{said}");
     assert!(out.contains("self-test"), "{out}");
 }
+
+#[test]
+fn a_full_disk_loses_nothing_and_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let disk = home.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let config = home.path().join("c.toml");
+    fs::write(&config, format!("[memory]\npath = {:?}\n", disk.join("memory.db"))).unwrap();
+    // a disk of its own, in a mount namespace that ends with the script
+    let script = format!(
+        "mount -t tmpfs -o size=1m none {disk} || exit 77; A='{agrail} --config {config}'; \
+         $A check --user user --shell 'ls /tmp' --json > {home}/first || exit 70; \
+         head -c 2m /dev/zero > {disk}/filler 2>/dev/null; \
+         $A check --user user --shell 'rm -rf /etc' > {home}/out 2> {home}/err; echo $? > {home}/code; \
+         rm {disk}/filler; $A memory log --decisions > {home}/log",
+        disk = disk.display(),
+        agrail = env!("CARGO_BIN_EXE_agrail"),
+        config = config.display(),
+        home = home.path().display(),
+    );
+    let status = Command::new("unshare").args(["-m", "sh", "-c", &script]).stderr(Stdio::null()).status();
+    if !matches!(status, Ok(s) if s.success()) {
+        println!("skipped: no mount namespace of its own can be made here");
+        return;
+    }
+    let read = |name: &str| fs::read_to_string(home.path().join(name)).unwrap();
+    let id = serde_json::from_str::<serde_json::Value>(&read("first")).unwrap()["id"].as_str().unwrap().to_owned();
+    assert!(matches!(read("code").trim(), "1" | "2"), "a full disk must not allow: {}", read("code"));
+    assert!(read("err").contains("space") || read("err").contains("written"), "{}", read("err"));
+    assert!(read("log").contains(&id), "the first decision is lost: {}", read("log"));
+}
