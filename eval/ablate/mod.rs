@@ -13,6 +13,7 @@ mod similarity;
 mod spec;
 mod table;
 
+use crate::detector::texts::folder;
 use crate::model::ModelArgs;
 use crate::run::{balanced, sources};
 use agrail::embed::{Embedder, MiniLm};
@@ -279,7 +280,10 @@ async fn one(
 }
 
 fn cases(files: &[PathBuf], experiment: &Experiment) -> Result<Vec<Trace>> {
-    let mut traces = replay::read_traces(files, None, experiment.filter.as_deref())?;
+    // data that is not part of the repository is named by its folder's setting
+    let placed = |file: &PathBuf| file.strip_prefix("$AGRAIL_DATA").map_or_else(|_| file.clone(), |f| folder().join(f));
+    let files: Vec<PathBuf> = files.iter().map(placed).collect();
+    let mut traces = replay::read_traces(&files, None, experiment.filter.as_deref())?;
     if experiment.balance {
         traces = balanced(traces, experiment.limit);
     } else if let Some(limit) = experiment.limit {

@@ -2,6 +2,6 @@
 
 pub mod detect;
 pub mod evade;
-mod texts;
+pub mod texts;
 #[cfg(feature = "train")]
 pub mod train;

@@ -47,7 +47,6 @@ pub fn read(files: &[PathBuf]) -> Result<Vec<Labelled>> {
 }
 
 /// The folder of the data: `AGRAIL_DATA`, or `../shared/data`.
-#[cfg_attr(not(feature = "train"), expect(dead_code, reason = "only training looks for data by itself"))]
 pub fn folder() -> PathBuf {
     std::env::var_os("AGRAIL_DATA").map_or_else(|| Path::new("../shared/data").to_path_buf(), PathBuf::from)
 }

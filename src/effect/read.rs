@@ -48,12 +48,15 @@ pub fn read(action: &Action, who: Who<'_>, around: &dyn Surroundings) -> Reading
         }
         Action::ToolCall { tool, arguments, .. } => {
             let mut reading = tool_call::read(tool, arguments);
-            match tool_call::runs(tool, arguments) {
-                Some(Runs::Shell(text)) => reading.join(shell::read(text, who.name, who.home, who.home, around)),
-                Some(Runs::Python(text)) => {
-                    reading.join(shell::read_source("python", text, who.name, who.home, who.home, around));
-                }
-                None => {}
+            let runs = tool_call::runs(tool, arguments);
+            if runs.as_ref().is_some_and(Vec::is_empty) {
+                reading.effects.push(Effect::unknown(Cause::Arguments, "what the tool is given to run", tool));
+            }
+            for run in runs.into_iter().flatten() {
+                reading.join(match run {
+                    Runs::Shell(text) => shell::read(text, who.name, who.home, who.home, around),
+                    Runs::Python(text) => shell::read_source("python", text, who.name, who.home, who.home, around),
+                });
             }
             reading
         }

@@ -7,12 +7,12 @@
 //! 4. No tool named, nothing called: agents that are done sometimes say so.
 
 use super::shell::Reading;
-use super::{Effect, Target, Verb};
+use super::{Cause, Effect, Target, Verb};
 use crate::provenance::words;
 use serde_json::Value;
 
 /// Most strings of the arguments that are looked at.
-const STRINGS: usize = 2_000;
+pub(crate) const STRINGS: usize = 2_000;
 
 /// Words of names and what they stand for, gravest first.
 const CLASSES: &[(Verb, &str, &[&str])] = &[
@@ -195,6 +195,8 @@ const CLASSES: &[(Verb, &str, &[&str])] = &[
 
 /// Arguments that hold what a tool runs.
 const SOURCES: [&str; 7] = ["command", "cmd", "script", "code", "source", "commands", "input"];
+/// Those of them that hold a command whatever the tool is called.
+const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
 
 /// What a tool runs, and in which language.
 pub(super) enum Runs<'a> {
@@ -204,10 +206,17 @@ pub(super) enum Runs<'a> {
     Python(&'a str),
 }
 
-/// No tool is named.
+/// No tool is named, and nothing is given to one.
 #[must_use]
-pub fn nothing(tool: &str) -> bool {
-    matches!(tool.trim().to_ascii_lowercase().as_str(), "" | "none" | "null" | "n/a" | "no tool" | "no_tool")
+pub fn nothing(tool: &str, arguments: &Value) -> bool {
+    let given = match arguments {
+        Value::Null => false,
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    };
+    !given && matches!(tool.trim().to_ascii_lowercase().as_str(), "" | "none" | "null" | "n/a" | "no tool" | "no_tool")
 }
 
 /// What kind of call it is, by its name, and the operation.
@@ -223,25 +232,45 @@ pub fn class(tool: &str) -> (Verb, &'static str) {
     class.map_or((Verb::Call, ""), |(verb, operation, _)| (*verb, operation))
 }
 
-/// The command or source that a tool is given to run.
-pub(super) fn runs<'a>(tool: &str, arguments: &'a Value) -> Option<Runs<'a>> {
+/// What a tool is given to run, all of it; `None` if it runs nothing. A tool that runs something of which nothing can be
+/// read gives an empty list, which is not understood.
+pub(super) fn runs<'a>(tool: &str, arguments: &'a Value) -> Option<Vec<Runs<'a>>> {
     let name = words(tool);
     let python = name.iter().any(|w| w.starts_with("python") || w == "jupyter" || w == "notebook");
-    let runner = class(tool).1 == "code" || python || name.iter().any(|w| w == "run" || w == "command");
-    let text = SOURCES.iter().find_map(|key| arguments.get(*key).and_then(Value::as_str)).filter(|_| runner)?;
-    Some(if python { Runs::Python(text) } else { Runs::Shell(text) })
+    let always = class(tool).1 == "code" || python;
+    let named = name.iter().any(|w| w == "run" || w == "command");
+    // a name that says nothing, and an argument that is called a command
+    let keys = match always || named {
+        true => &SOURCES[..],
+        false if class(tool).0 == Verb::Call => &COMMANDS[..],
+        false => return None,
+    };
+    let texts = |key: &&str| -> Vec<&'a str> {
+        match arguments.get(*key) {
+            Some(Value::String(text)) => vec![text],
+            Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        }
+    };
+    let found: Vec<&str> = keys.iter().flat_map(|key| texts(&key)).collect();
+    (always || !found.is_empty())
+        .then(|| found.into_iter().map(|text| if python { Runs::Python(text) } else { Runs::Shell(text) }).collect())
 }
 
 /// The call as one effect, and a connection for each address among its arguments.
 pub(super) fn read(tool: &str, arguments: &Value) -> Reading {
-    if nothing(tool) {
+    if nothing(tool, arguments) {
         return Reading::default();
     }
     let (verb, operation) = class(tool);
     let mut effect = Effect::new(verb, Target::Named("tool", tool.to_owned()), "tool_call");
     effect.operation = operation.to_owned();
     let mut effects = vec![effect];
-    for text in strings(arguments) {
+    let texts = strings(arguments);
+    if texts.len() >= STRINGS {
+        effects.push(Effect::unknown(Cause::Budget, "the arguments", tool));
+    }
+    for text in texts {
         let address = text.trim();
         if ["http://", "https://"].iter().any(|s| address.get(..s.len()).is_some_and(|b| b.eq_ignore_ascii_case(s))) {
             effects.push(Effect::new(Verb::Connect, Target::Named("url", address.to_owned()), "tool_call"));
@@ -287,8 +316,12 @@ mod tests {
     #[test]
     fn what_a_tool_runs_is_found() {
         let arguments = json!({"command": "ls"});
-        assert!(matches!(runs("run_bash", &arguments), Some(Runs::Shell("ls"))));
-        assert!(matches!(runs("python_repl", &json!({"code": "1"})), Some(Runs::Python("1"))));
+        let all = |tool: &str, arguments: &Value| runs(tool, arguments).unwrap_or_default().len();
+        assert!(matches!(runs("run_bash", &arguments).as_deref(), Some([Runs::Shell("ls")])));
+        assert!(matches!(runs("python_repl", &json!({"code": "1"})).as_deref(), Some([Runs::Python("1")])));
+        assert_eq!(all("bash", &json!({"command": "ls", "script": "rm -r /etc"})), 2, "nothing hides behind another");
+        assert_eq!(all("bash", &json!({"commands": ["ls", "id"]})), 2);
+        assert!(runs("exec", &json!({"line": "rm -r /etc"})).is_some_and(|found| found.is_empty()));
         assert!(runs("send_mail", &arguments).is_none());
     }
 

@@ -54,7 +54,8 @@ pub(super) async fn weigh(
         return typed(claim, request, seen, embedder).await;
     }
     if claim.description.is_empty() {
-        return Ok(Stand::Explained { request: 0.0, read: 0.0 });
+        // nothing tainted was found, which explains nothing
+        return Ok(Stand::Free);
     }
     let near: Vec<&Piece> = seen.pieces.iter().filter(|p| p.near).collect();
     let near = likeliest(&claim.description, near, |p| &p.text, COMPARED.0);
@@ -63,7 +64,7 @@ pub(super) async fn weigh(
     let theirs: Vec<&str> = near.iter().map(|p| p.text.as_str()).collect();
     let by_request = best(&claim.description, &ours, embedder).await?.1;
     let (place, by_read) = best(&claim.description, &theirs, embedder).await?;
-    let said: String = seen.pieces.iter().filter(|p| p.object).map(|p| plain(&p.text) + "\n").collect();
+    let said: String = seen.pieces.iter().filter(|p| p.object).map(|p| format!("{}\n", p.plain)).collect();
     let bonus = VALUES * (share(claim, &said) - share(claim, &asked));
     let floor = if delegated { DELEGATED } else { FLOOR };
     Ok(match near.get(place) {
@@ -102,7 +103,7 @@ fn tainted(claim: &Claim, asked: &str, seen: &Seen) -> Option<(String, Piece)> {
         let mut ordered = None;
         let mut elsewhere = false;
         for piece in &seen.pieces {
-            if holds(&plain(&piece.text), value) {
+            if holds(&piece.plain, value) {
                 elsewhere |= !piece.object;
                 ordered = ordered.or_else(|| piece.object.then(|| piece.clone()));
             }

@@ -7,7 +7,7 @@ use crate::effect::{HOLE, Verb, tool_call};
 /// Longest description that is compared, in characters.
 const LONGEST: usize = 300;
 /// Most values of one action.
-const VALUES: usize = 200;
+const VALUES: usize = 1_000;
 
 /// What an action claims to do for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(super) struct Claim {
     pub typed: bool,
     /// The whole text, [`plain`], for what is run word for word.
     pub verbatim: String,
+    /// It has more values than are looked at.
+    pub more: bool,
 }
 
 /// The claim of an action; `None` where it makes none.
@@ -35,10 +37,11 @@ pub(super) fn claim(action: &Action) -> Option<Claim> {
         reads: false,
         typed: false,
         verbatim: String::new(),
+        more: false,
     };
     match action {
         Action::ToolCall { tool, arguments, .. } => {
-            if tool_call::nothing(tool) {
+            if tool_call::nothing(tool, arguments) {
                 return None;
             }
             let values = tool_call::strings(arguments);
@@ -47,9 +50,10 @@ pub(super) fn claim(action: &Action) -> Option<Claim> {
                 description.push(' ');
                 description.push_str(value);
             }
+            claim.more = values.len() >= tool_call::STRINGS;
             claim.description = description.chars().take(LONGEST).collect();
             claim.reads = matches!(tool_call::class(tool).0, Verb::Read | Verb::List);
-            claim.values = values.iter().map(|v| plain(v)).filter(|v| !v.is_empty()).take(VALUES).collect();
+            claim.values = values.iter().map(|v| plain(v)).filter(|v| !v.is_empty()).collect();
         }
         Action::Browse { value, .. } => {
             let value = value.as_deref().map(|v| v.trim_matches(|c: char| c == '"' || c == '\'' || c.is_whitespace()));
@@ -64,12 +68,16 @@ pub(super) fn claim(action: &Action) -> Option<Claim> {
         }
         Action::Shell { command: text, .. } | Action::Code { source: text, .. } | Action::Sql { statement: text } => {
             let quotes = |c: char| c.is_whitespace() || "\"'`;|&()<>,".contains(c);
-            claim.values = text.split(quotes).map(plain).filter(|v| v.len() >= 5).take(VALUES).collect();
+            claim.values = text.split(quotes).map(plain).filter(|v| v.len() >= 5).collect();
             claim.verbatim = plain(text);
         }
         Action::Message { .. } => return None,
     }
-    claim.values.retain(|v| !v.contains(HOLE));
+    // what repeats says nothing new; what is over is not looked at, and not clean
+    let mut seen = std::collections::HashSet::new();
+    claim.values.retain(|v| !v.contains(HOLE) && seen.insert(v.clone()));
+    claim.more |= claim.values.len() > VALUES;
+    claim.values.truncate(VALUES);
     claim.named = claim.values.iter().filter(|v| identifying(v)).cloned().collect();
     if let Action::Fetch { url } = action {
         // the machine, too: a page of a site that nobody but a text spoke of

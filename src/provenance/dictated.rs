@@ -6,6 +6,7 @@
 
 use super::spans::words;
 use regex::Regex;
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 /// Longest message that is held against an order to answer, in words.
@@ -86,9 +87,10 @@ pub(super) fn judge(message: &str, request: &str, orders: &[&str], rest: &[&str]
             return Message::Dictated((*order).to_owned());
         }
     }
-    let known =
-        |word: &String| asked.contains(word) || rest.iter().chain(orders).any(|piece| words(piece).contains(word));
-    let unexplained = said.len() <= SHORT && !supported && !said.iter().any(known);
+    let unexplained = said.len() <= SHORT && !supported && {
+        let read: HashSet<String> = rest.iter().chain(orders).flat_map(|piece| words(piece)).collect();
+        !said.iter().any(|word| asked.contains(word) || read.contains(word))
+    };
     match answering.first() {
         Some((order, _)) if unexplained => Message::Unexplained((*order).to_owned()),
         _ => Message::Free,

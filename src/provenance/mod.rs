@@ -50,7 +50,12 @@ pub async fn judge(action: &Action, context: &Context, embedder: Option<&dyn Emb
     if context.observations.is_empty() {
         return Vec::new();
     }
-    let seen = read::read(&context.observations);
+    // a large page takes long to read, and must not hold up the thread on which the deadline runs
+    let observations = context.observations.clone();
+    let Ok(seen) = tokio::task::spawn_blocking(move || read::read(&observations)).await else {
+        let reason = "what the agent has read could not be looked at".to_owned();
+        return vec![finding(Outcome::Unknown, "provenance:failure", reason)];
+    };
     let mut findings = Vec::new();
     if let Action::Message { text } = action {
         let orders: Vec<&str> = seen.orders().map(|p| p.text.as_str()).collect();
@@ -73,6 +78,10 @@ pub async fn judge(action: &Action, context: &Context, embedder: Option<&dyn Emb
             ))),
         });
     } else if let Some(claim) = claim::claim(action) {
+        if claim.more {
+            let reason = "the action has more values than can be held against what was read".to_owned();
+            findings.push(finding(Outcome::Unknown, "provenance:values", reason));
+        }
         findings.extend(match weigh(&claim, &context.request, &seen, embedder).await {
             Ok(stand) => said(stand),
             Err(problem) => {

@@ -2,6 +2,7 @@
 
 use super::demand::demands;
 use super::pieces::pieces;
+use super::spans::plain;
 use crate::action::Observation;
 use crate::canonical::{Budget, canonical};
 use crate::injection::{Detector, Family};
@@ -18,6 +19,8 @@ const OBJECTS: usize = 3;
 pub(super) struct Piece {
     /// What it says, in canonical form.
     pub text: String,
+    /// The same in the form in which values are looked for.
+    pub plain: String,
     /// Where the observation came from.
     pub source: String,
     /// It asks for something.
@@ -75,8 +78,8 @@ fn signals(text: &str, source: &str, seen: &mut Seen) {
     for signal in report.signals {
         let known = |p: &Piece| p.order && (p.text.contains(&signal.text) || signal.text.contains(&p.text));
         if !seen.pieces.iter().any(known) {
-            let (text, source) = (signal.text.clone(), source.to_owned());
-            seen.pieces.push(Piece { text, source, order: true, near: true, object: true });
+            let (text, plain, source) = (signal.text.clone(), plain(&signal.text), source.to_owned());
+            seen.pieces.push(Piece { text, plain, source, order: true, near: true, object: true });
         }
         seen.signals.push((source.to_owned(), signal.family, signal.text));
     }
@@ -94,7 +97,8 @@ fn mark(text: &str, source: &str, into: &mut Vec<Piece>) {
     }
     let flags = orders.into_iter().zip(near).zip(object);
     for (piece, ((order, near), object)) in found.into_iter().zip(flags) {
-        into.push(Piece { text: piece.to_owned(), source: source.to_owned(), order, near, object });
+        let (text, plain, source) = (piece.to_owned(), plain(piece), source.to_owned());
+        into.push(Piece { text, plain, source, order, near, object });
     }
 }
 
