@@ -8,6 +8,7 @@ mod paper;
 mod perf;
 mod remember;
 mod report;
+mod research;
 mod run;
 mod score;
 
@@ -30,6 +31,7 @@ enum Command {
     Import(import::Args),
     Run(run::Args),
     Perf(perf::Args),
+    Research(research::Args),
     #[cfg(feature = "train")]
     TrainDetector(detector::train::Args),
 }
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         Command::Import(args) => import::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Perf(args) => perf::run(&args),
+        Command::Research(args) => research::run(&args),
         #[cfg(feature = "train")]
         Command::TrainDetector(args) => detector::train::run(&args),
     };

@@ -302,7 +302,9 @@ impl Guard {
     fn stages(&self) -> Stages<'_> {
         let model = self.inner.model.as_deref();
         let rules: &dyn Reasoner = &*self.inner.rules;
-        Stages { rules, model, paraphraser: model.filter(|_| self.inner.settings.mode == Mode::Llm).unwrap_or(rules) }
+        // a paraphrase is what memory is asked with: without one it is not worth a call
+        let asked = self.inner.settings.mode == Mode::Llm && self.inner.memory.is_some();
+        Stages { rules, model, paraphraser: model.filter(|_| asked).unwrap_or(rules) }
     }
 
     /// Whether the model is asked: always in `llm`; in `tiered` only where its answer could matter.

@@ -92,6 +92,7 @@ pub mod prompts;
 pub mod provenance;
 pub mod reason;
 pub mod replay;
+pub mod research;
 pub mod tools;
 pub mod untrusted;
 pub mod verdict;

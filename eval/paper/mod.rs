@@ -6,6 +6,7 @@
 //!    says so, is overwritten; the memory is written before the tools have spoken; an empty list allows; what
 //!    cannot be read allows.
 //! 3. Kinder than the original in one thing: replies are read by our parser, which reads what its own breaks on.
+//!    The analyzer's document is taken whatever its keys and values are, as the original does.
 //!    And in one it has to differ: its detector runs Python that a model wrote; here the same model judges facts
 //!    from read-only probes, one call for each check that the executor hands to the detector.
 //!
@@ -18,7 +19,7 @@ use agrail::llm::{LanguageModel, Limits, Meter, ModelError, Prompt, reply};
 use agrail::prompts::Template;
 use agrail::verdict::Decision;
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -106,8 +107,7 @@ impl Paper {
         );
         let analysis =
             self.ask(meter, analyze, &[("request", &request), ("action", &text), ("memory", &recalled)], REPLY).await?;
-        let proposed = self.read(meter, reply::checklist(&analysis))?;
-        let checks: Vec<_> = proposed.into_iter().map(|p| (p.category, p.name, p.definition)).collect();
+        let checks = listed(&self.read(meter, reply::document(&analysis))?);
         let lower = analysis.to_lowercase();
         let in_memory = lower.rsplit_once("in memory").is_some_and(|(_, after)| after.contains("true"));
         let list = shown(&key, &checks);
@@ -189,6 +189,21 @@ impl Paper {
     }
 }
 
+/// The checks of the analyzer's document, which the published code takes as it is: whatever its keys and values.
+fn listed(document: &Value) -> Vec<(String, String, String)> {
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut checks = Vec::new();
+    for (category, value) in document.as_object().into_iter().flatten().filter(|(key, _)| *key != "Action") {
+        match value {
+            Value::Object(items) => {
+                checks.extend(items.iter().map(|(name, is)| (category.clone(), name.clone(), plain(is))));
+            }
+            other => checks.push((category.clone(), category.clone(), plain(other))),
+        }
+    }
+    checks
+}
+
 fn same(a: &str, b: &str) -> bool {
     let plain = |t: &str| t.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
     let (a, b) = (plain(a), plain(b));
@@ -204,7 +219,7 @@ fn shown(key: &str, checks: &[(String, String, String)]) -> String {
             group.insert(name.clone(), json!(definition));
         }
     }
-    serde_json::Value::Object(object).to_string()
+    Value::Object(object).to_string()
 }
 
 /// What the environment says of the action's targets.
@@ -216,7 +231,7 @@ fn found(action: &Action, context: &Context) -> String {
         None => &agrail::effect::shell::Nowhere,
     };
     let reading = agrail::effect::read(action, who, around);
-    let gathered = facts::gather(&reading.effects, context, &account);
+    let gathered = facts::gather(&reading.effects, context, &account, &agrail::net::UrlPolicy::default());
     let mut text = String::new();
     for query in gathered.queries.iter().take(12) {
         let _ = writeln!(text, "{}: {}", query.name, query.facts_in_words());

@@ -11,6 +11,7 @@
 use super::{Account, Class, Environment, Kind, PathFacts};
 use crate::action::Context;
 use crate::effect::{Effect, HOLE, Target, Verb};
+use crate::net::UrlPolicy;
 use crate::policy::query::{Query, Subject, Tri};
 use sha2::{Digest, Sha256};
 
@@ -25,9 +26,9 @@ pub struct Gathered {
     pub digest: String,
 }
 
-/// Probes the environment for the target of each effect.
+/// Probes the environment for the target of each effect. `urls`: what may be fetched.
 #[must_use]
-pub fn gather(effects: &[Effect], context: &Context, account: &Account) -> Gathered {
+pub fn gather(effects: &[Effect], context: &Context, account: &Account, urls: &UrlPolicy) -> Gathered {
     let mut subject = Subject {
         name: account.name.clone(),
         known: account.known,
@@ -40,7 +41,8 @@ pub fn gather(effects: &[Effect], context: &Context, account: &Account) -> Gathe
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         subject.attributes.insert(key.clone(), text);
     }
-    let view = View { environment: context.environment.as_ref(), account, rename: says_rename(&context.request) };
+    let rename = says_rename(&context.request);
+    let view = View { environment: context.environment.as_ref(), account, urls, rename };
     let mut queries: Vec<Query> = Vec::with_capacity(effects.len());
     for effect in effects {
         let mut query = view.query(effect);
@@ -103,6 +105,7 @@ fn says_rename(request: &str) -> bool {
 struct View<'a> {
     environment: Option<&'a Environment>,
     account: &'a Account,
+    urls: &'a UrlPolicy,
     rename: bool,
 }
 
@@ -131,7 +134,7 @@ impl View<'_> {
             }
             Target::Named("script", name) => self.script(name, &mut query),
             Target::Named(..) => {
-                if let Some(class) = super::url::class(effect) {
+                if let Some(class) = super::url::class(effect, self.urls) {
                     class.clone_into(&mut query.class);
                 }
             }

@@ -8,9 +8,9 @@ use crate::net::{Reason, UrlPolicy, is_metadata};
 pub const FETCH: &str = "fetch";
 
 /// The id of the reason that speaks against the address; `None` if there is none, or none is known.
-pub(super) fn class(effect: &Effect) -> Option<&'static str> {
+pub(super) fn class(effect: &Effect, urls: &UrlPolicy) -> Option<&'static str> {
     let reason = match &effect.target {
-        Target::Named("url", url) if effect.operation == FETCH => match UrlPolicy::default().judge(url) {
+        Target::Named("url", url) if effect.operation == FETCH => match urls.judge(url) {
             Ok(admitted) => admitted.concern(),
             Err(refusal) => Some(refusal.reason),
         },

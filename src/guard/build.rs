@@ -5,6 +5,7 @@ use crate::embed::Embedder;
 use crate::learn::Journal;
 use crate::llm::Limits;
 use crate::memory::Memory;
+use crate::net::UrlPolicy;
 use crate::policy::{Policy, PolicyError};
 use crate::reason::{Reasoner, rules::Rules};
 use crate::tools::Toolbox;
@@ -36,6 +37,8 @@ pub struct Settings {
     pub retrieval: Retrieval,
     /// Recall by the step-back paraphrase. Without it the text of the action is the key; only for ablations.
     pub paraphrase: bool,
+    /// What the agent may fetch; default: the public internet.
+    pub urls: UrlPolicy,
     /// Note each effect, fact and policy in the verdict's trace.
     pub explain: bool,
 }
@@ -53,6 +56,7 @@ impl Default for Settings {
             limits: Limits::default(),
             retrieval: Retrieval::Nearest,
             paraphrase: true,
+            urls: UrlPolicy::default(),
             explain: false,
         }
     }

@@ -78,11 +78,15 @@ fn hides_text(run: &str) -> bool {
         bytes.len() >= READABLE
             && std::str::from_utf8(bytes).is_ok_and(|text| text.chars().all(|c| !c.is_control() || c.is_whitespace()))
     };
-    unhex(run).is_some_and(|bytes| readable(&bytes))
-        || [&PLAIN, &SAFE].into_iter().any(|engine| engine.decode(run).is_ok_and(|bytes| readable(&bytes)))
+    unhex(run).is_some_and(|bytes| readable(&bytes)) || decoded(run).any(|bytes| readable(&bytes))
 }
 
-fn unhex(run: &str) -> Option<Vec<u8>> {
+/// What a run of base64 decodes to, in either alphabet.
+pub(super) fn decoded(run: &str) -> impl Iterator<Item = Vec<u8>> {
+    [&PLAIN, &SAFE].into_iter().filter_map(move |engine| engine.decode(run).ok())
+}
+
+pub(super) fn unhex(run: &str) -> Option<Vec<u8>> {
     let nibble = |byte: &u8| char::from(*byte).to_digit(16);
     let pairs = run.as_bytes().chunks(2).map(|pair| match pair {
         [high, low] => u8::try_from((nibble(high)? << 4) | nibble(low)?).ok(),

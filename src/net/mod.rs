@@ -6,6 +6,8 @@
 //!    a second answer of the name server (DNS rebinding) changes nothing. A fetcher must connect to these only.
 //! 3. [`Hops`] puts each redirect through 1 and 2 again, and counts.
 //!
+//! 4. [`Protected`] says whether an outgoing text gives away what must not leave, however it is encoded.
+//!
 //! What is refused has a [`Reason`] with a stable id. What cannot be read or looked up is refused.
 //!
 //! ```
@@ -20,9 +22,11 @@ pub mod address;
 mod carries;
 mod host;
 mod policy;
+mod protected;
 mod reason;
 mod resolve;
 
 pub use policy::{Admitted, UrlPolicy, is_metadata};
+pub use protected::Protected;
 pub use reason::{Reason, Refusal};
 pub use resolve::{Hops, Pinned, Resolver, SystemResolver};

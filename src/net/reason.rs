@@ -185,7 +185,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(super) fn new(reason: Reason, subject: &str) -> Self {
+    pub(crate) fn new(reason: Reason, subject: &str) -> Self {
         let clean = |c: char| if c.is_control() { ' ' } else { c };
         Self { reason, subject: subject.chars().take(120).map(clean).collect() }
     }

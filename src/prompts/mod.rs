@@ -21,6 +21,9 @@ const SHIPPED: &[(&str, &str, &[&str])] = &[
     ("resume", include_str!("resume.md"), &["numbers", "data"]),
     ("confirm", include_str!("confirm.md"), &["data"]),
     ("single", include_str!("single.md"), &["criteria", "data"]),
+    ("research-plan", include_str!("research-plan.md"), &["data"]),
+    ("research-read", include_str!("research-read.md"), &["data"]),
+    ("research-write", include_str!("research-write.md"), &["data"]),
 ];
 
 /// The safety criteria of AGrail: confidentiality, integrity, availability.

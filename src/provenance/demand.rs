@@ -63,8 +63,9 @@ const CLAUSES: usize = 3;
 /// Fewest words of a name without blanks, such as that of a file, that can be an order: `end_time` is none.
 const JOINED: usize = 5;
 
-/// The sentence asks for something.
-pub(super) fn demands(sentence: &str) -> bool {
+/// The sentence asks its reader for something: an imperative, a modal with the reader as subject, a wish.
+#[must_use]
+pub fn demands(sentence: &str) -> bool {
     let spaced = sentence.replace('_', " ");
     if !sentence.contains(char::is_whitespace) && spaced.split_whitespace().count() < JOINED {
         return false;

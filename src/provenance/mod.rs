@@ -29,7 +29,8 @@ mod pieces;
 mod read;
 mod spans;
 
-pub use spans::words;
+pub use demand::demands;
+pub use spans::{stem, stems, words};
 
 use crate::action::{Action, Context};
 use crate::check::{Authority, Check, Evidence, Finding, Outcome};

@@ -9,6 +9,7 @@ mod exit;
 mod memory;
 mod model;
 mod policy;
+mod research;
 mod show;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -40,6 +41,7 @@ enum Command {
     Effects(effects::Args),
     Memory(memory::Args),
     Policy(policy::Args),
+    Research(research::Args),
     Doctor(doctor::Args),
     /// Print a completion script for a shell: `agrail completions bash > /etc/bash_completion.d/agrail`
     Completions {
@@ -68,6 +70,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Effects(args) => effects::run(&args),
         Command::Memory(args) => memory::run(args, &config),
         Command::Policy(args) => policy::run(&args, &config),
+        Command::Research(args) => research::run(&args, &config),
         Command::Doctor(args) => doctor::run(&args, &config),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "agrail", &mut std::io::stdout());

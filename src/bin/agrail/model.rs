@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use agrail::guard::Mode;
-use agrail::llm::{Endpoint, LanguageModel as _, Limits, OpenAi, Prompt, Role, Turn};
+use agrail::llm::{Endpoint, LanguageModel, Limits, OpenAi, Prompt, Role, Turn};
 use agrail::prompts::{Prompts, UNIVERSAL};
 use agrail::reason::llm::{Llm, LlmSettings};
 use anyhow::{Context as _, Result, bail};
@@ -63,10 +63,7 @@ impl ModelSection {
             }
             return Ok(None);
         }
-        let folder = self.prompts.as_deref().map(|f| config.beside(f));
-        if let Some(folder) = folder.as_deref().filter(|f| !f.is_dir()) {
-            bail!("model.prompts names {}, which is no folder", folder.display());
-        }
+        let folder = self.prompts_folder(config)?;
         let mut settings = LlmSettings::default();
         if let Some(file) = &self.criteria {
             settings.criteria = criteria(&config.beside(file))?;
@@ -80,6 +77,23 @@ impl ModelSection {
             llm = llm.executor(Arc::new(self.client(other, config)?));
         }
         Ok(Some(Arc::new(llm)))
+    }
+
+    /// The model itself; `None` without a URL.
+    pub fn language_model(&self, config: &Config) -> Result<Option<Arc<dyn LanguageModel>>> {
+        if self.url.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(self.client(&Other::default(), config)?)))
+    }
+
+    /// Folder with prompts that replace the shipped ones.
+    pub fn prompts_folder(&self, config: &Config) -> Result<Option<PathBuf>> {
+        let folder = self.prompts.as_deref().map(|f| config.beside(f));
+        match folder {
+            Some(folder) if !folder.is_dir() => bail!("model.prompts names {}, which is no folder", folder.display()),
+            folder => Ok(folder),
+        }
     }
 
     /// When it is asked.

@@ -1,0 +1,216 @@
+//! `agrail research`: an agent that reads pages, inside the guard.
+
+use crate::config::Config;
+use crate::exit;
+use crate::show::{colour, plain};
+use agrail::embed::MiniLm;
+use agrail::llm::{Endpoint, LanguageModel, OpenAi};
+use agrail::net::UrlPolicy;
+use agrail::prompts::Prompts;
+use agrail::research::{Event, Fetcher, Mind, Report, Researcher, html, naive};
+use anyhow::{Context as _, Result, bail};
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use url::Url;
+
+/// Research a question on web pages that may be hostile. Every fetch and the answer go through the guard.
+///
+/// Without a model ([model] in the configuration, or --model-url) the passages nearest to the question are the answer.
+/// Exit code 0: a report with findings; 1: none, or a failure. What could not be read is in the report.
+///
+///   agrail research 'When was the Golden Gate Bridge opened?' --url https://en.wikipedia.org/wiki/Golden_Gate_Bridge
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// What you want to know.
+    #[arg(value_name = "GOAL")]
+    goal: String,
+    /// A page to begin with; give it several times for several.
+    #[arg(long = "url", value_name = "URL", required = true)]
+    urls: Vec<String>,
+    /// `vulnerable` is the same agent without any of its defences, for comparison only.
+    #[arg(long, value_enum, default_value = "defended")]
+    mode: ModeArg,
+    /// Most pages, links that are followed included.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    max_pages: usize,
+    /// Print the report as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Write the report as one HTML page, too.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Only fetch from this host and the names below it; give it several times for several.
+    #[arg(long = "allow-host", value_name = "HOST")]
+    hosts: Vec<String>,
+    /// Follow links to other hosts than those of the pages that you named.
+    #[arg(long)]
+    elsewhere: bool,
+    /// Fetch through this proxy.
+    #[arg(long, value_name = "URL")]
+    proxy: Option<Url>,
+    /// Permit pages on this machine. For tests only: whatever answers there can be read.
+    #[arg(long)]
+    allow_loopback: bool,
+    /// Base URL of an OpenAI-compatible endpoint, instead of the configured one.
+    #[arg(long, value_name = "URL")]
+    model_url: Option<String>,
+    /// Name of the model at --model-url.
+    #[arg(long, value_name = "NAME", default_value = "default", requires = "model_url")]
+    model: String,
+    /// Neither recall nor record anything.
+    #[arg(long)]
+    no_memory: bool,
+    /// Longest time for all of it, in seconds.
+    #[arg(long, value_name = "S", default_value_t = 600)]
+    max_seconds: u64,
+    /// Let the vulnerable mode fetch from other machines than this one.
+    #[arg(long)]
+    i_know_this_is_unsafe: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ModeArg {
+    Defended,
+    Vulnerable,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
+    if args.goal.trim().is_empty() {
+        bail!("the goal is empty; say what you want to know, in quotation marks");
+    }
+    let model: Option<Arc<dyn LanguageModel>> = match &args.model_url {
+        Some(url) => Some(Arc::new(OpenAi::new(Endpoint::new(url, &args.model))?)),
+        None => config.model.language_model(config)?,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let code = runtime.block_on(async {
+        match args.mode {
+            ModeArg::Defended => defended(args, config, model).await,
+            ModeArg::Vulnerable => vulnerable(args, model).await,
+        }
+    });
+    runtime.shutdown_background();
+    code
+}
+
+async fn defended(args: &Args, config: &Config, model: Option<Arc<dyn LanguageModel>>) -> Result<ExitCode> {
+    if args.allow_loopback {
+        anstream::eprintln!("agrail: WARNING: pages on this machine may be read (--allow-loopback); for tests only");
+    }
+    let policy = UrlPolicy { allow_loopback: args.allow_loopback, ..UrlPolicy::default() };
+    let guard = config.builder(!args.no_memory)?.with(|s| s.urls = policy.clone()).build()?;
+    let mut fetcher = Fetcher::new(policy);
+    fetcher.hosts.clone_from(&args.hosts);
+    fetcher.proxy.clone_from(&args.proxy);
+    let (pages, seconds, elsewhere) = (args.max_pages.max(1), args.max_seconds.max(1), args.elsewhere);
+    let mut agent = Researcher::new(guard.clone(), fetcher).with(|s| {
+        s.pages = pages;
+        s.time = Duration::from_secs(seconds);
+        s.limits.wall = s.time;
+        s.elsewhere = elsewhere;
+    });
+    if let Some(model) = model {
+        agent = agent.mind(Mind::new(model, Prompts::load(config.model.prompts_folder(config)?.as_deref())?));
+    }
+    let sources = config.embedder_sources(false)?;
+    if sources.present() {
+        agent = agent.embedder(Arc::new(MiniLm::new(sources)));
+    }
+    let target = if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(None, target).with_style(ProgressStyle::with_template("{spinner} {elapsed} {msg}")?);
+    bar.enable_steady_tick(Duration::from_millis(200));
+    let told = |event: Event<'_>| match event {
+        Event::Begins(what, about) => bar.set_message(format!("{what} {}", plain(about))),
+        Event::Refused(url, why) => bar.suspend(|| anstream::eprintln!("agrail: {}: {}", plain(url), plain(why))),
+    };
+    let report = agent.run(&args.goal, &args.urls, &told).await;
+    bar.finish_and_clear();
+    if let Err(problem) = guard.settle().await {
+        anstream::eprintln!("agrail: the decisions were not recorded: {problem}");
+    }
+    if let Some(file) = &args.html {
+        std::fs::write(file, html(&report)).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    if args.json {
+        println!("{}", serde_json::to_string(&report)?);
+    } else {
+        show(&report)?;
+    }
+    Ok(if report.key_points.is_empty() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+async fn vulnerable(args: &Args, model: Option<Arc<dyn LanguageModel>>) -> Result<ExitCode> {
+    let Some(model) = model else {
+        bail!("the vulnerable mode is a model and nothing else; give --model-url, or [model] in the configuration");
+    };
+    anstream::eprintln!("agrail: WARNING: no guard, no policy; whatever a page says is done");
+    let done = match naive::run(&*model, &args.goal, &args.urls, "none", args.i_know_this_is_unsafe).await {
+        Ok(done) => done,
+        Err(refused) => return Ok(exit::failure(&refused.into())),
+    };
+    if args.json {
+        println!("{}", serde_json::to_string(&done)?);
+    } else {
+        let mut out = anstream::stdout().lock();
+        writeln!(out, "{}\n", done.report.lines().map(plain).collect::<Vec<_>>().join("\n"))?;
+        for url in &done.fetched {
+            writeln!(out, "fetched {}", plain(url))?;
+        }
+        for tool in &done.tools {
+            writeln!(out, "called {}", plain(tool))?;
+        }
+        for problem in &done.problems {
+            writeln!(out, "problem: {}", plain(problem))?;
+        }
+    }
+    Ok(if done.report.is_empty() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+fn show(report: &Report) -> Result<()> {
+    let mut out = anstream::stdout().lock();
+    let (bold, dim) = (anstyle::Style::new().bold(), anstyle::Style::new().dimmed());
+    if !report.summary.is_empty() {
+        writeln!(out, "{}\n", plain(&report.summary))?;
+    }
+    for (place, point) in report.key_points.iter().enumerate() {
+        writeln!(out, "{bold}{:2}.{bold:#} {}", place + 1, plain(&point.text))?;
+        for span in &point.citations {
+            let (url, quote) = (plain(&span.url), plain(&span.quote));
+            writeln!(out, "    {dim}\"{quote}\" {url} [{}..{}]{dim:#}", span.start, span.end)?;
+        }
+        for other in &point.contradicts {
+            writeln!(out, "    does not agree with {}", other + 1)?;
+        }
+    }
+    for note in &report.notes {
+        writeln!(out, "\n{bold}{}{bold:#} {} {dim}{}{dim:#}", note.kind, plain(&note.text), plain(&note.url))?;
+    }
+    for missing in &report.missing {
+        writeln!(out, "\n{bold}missing{bold:#} {}: {}", plain(&missing.url), plain(&missing.why))?;
+    }
+    let refused = report.audit.iter().filter(|s| s.decision != agrail::Decision::Allow);
+    for step in refused {
+        let style = colour(step.decision);
+        writeln!(out, "\n{style}{}{style:#} {} {}: {}", step.decision, step.action, plain(&step.what), plain(&step.reason))?;
+    }
+    let (dropped, cost) = (&report.dropped, &report.cost);
+    let claims = dropped.uncited + dropped.unsupported + dropped.contradicted + dropped.off_topic + dropped.carrying;
+    writeln!(
+        out,
+        "\n{dim}{} pages, {} steps checked, {claims} claims and {} passages left out, {} model calls, {} tokens in, {} ms{dim:#}",
+        cost.pages,
+        report.audit.len(),
+        dropped.withheld,
+        cost.model_calls,
+        cost.tokens_in,
+        cost.wall_ms
+    )?;
+    Ok(())
+}

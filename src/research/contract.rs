@@ -1,0 +1,294 @@
+//! The output contract: what may stand in a report.
+//!
+//! A claim comes from a model that may have been hijacked. It stands only if every passage that it cites exists and was
+//! shown, if those passages bear it out in their words and their meaning, if it is about the goal, and if it carries
+//! nothing: no address, no secret. What does not hold is dropped and counted.
+
+use super::page::{Page, short};
+use super::report::{Dropped, KeyPoint, Span};
+use crate::embed::{Embedder, similarity};
+use crate::net::Protected;
+use crate::provenance::{stem, stems, words};
+use std::collections::BTreeSet;
+
+/// Longest key point, in characters.
+const LONGEST: usize = 300;
+/// Most key points.
+pub(super) const POINTS: usize = 12;
+/// Share of a claim's content words that the cited passages, or the questions, must have.
+const LEXICAL: f32 = 0.75;
+/// Content words in a row that neither has: two are enough for a lie that hides in a true sentence.
+const NEW: usize = 1;
+/// Cosine of a claim and the passages that it cites.
+const EMBEDDING: f32 = 0.5;
+/// Cosine of a claim and the goal, or one of the questions, where they share no word.
+const TOPIC: f32 = 0.25;
+/// Cosine from which two claims are about the same.
+const SAME: f32 = 0.75;
+/// Words without content.
+const EMPTY: &[&str] = &[
+    "the", "a", "an", "of", "in", "on", "at", "to", "for", "and", "or", "is", "are", "was", "were", "be", "been", "it",
+    "its", "that", "this", "by", "with", "from", "as", "which", "who", "what", "when", "where", "how", "why", "did",
+    "do", "do", "ha", "had", "have", "find", "out", "tell", "me", "about", "into", "their", "his", "her", "they",
+];
+const NEGATIONS: &[&str] = &["not", "no", "never", "none", "nobody", "nothing", "without", "neither", "nor", "cannot"];
+
+/// A claim as a model made it.
+#[derive(Debug, Clone)]
+pub(super) struct Claim {
+    pub text: String,
+    /// Numbers of passages, from 1.
+    pub from: Vec<usize>,
+}
+
+/// What claims are held against.
+pub(super) struct Contract<'a> {
+    pub questions: &'a [String],
+    pub embedder: Option<&'a dyn Embedder>,
+    pub protected: &'a Protected,
+}
+
+impl Contract<'_> {
+    /// The claims of one page that hold.
+    pub async fn hold(&self, page: &Page, claims: Vec<Claim>, dropped: &mut Dropped) -> Vec<KeyPoint> {
+        let mut points = Vec::new();
+        for claim in claims.into_iter().take(POINTS * 2) {
+            let text = short(&claim.text, LONGEST);
+            let cited: Vec<_> = claim
+                .from
+                .iter()
+                .take(4)
+                .filter_map(|number| page.passages.get(number.checked_sub(1)?).filter(|p| p.withheld.is_none()))
+                .collect();
+            if cited.is_empty() || cited.len() < claim.from.len().min(4) {
+                dropped.uncited += 1;
+                continue;
+            }
+            let says: String = cited.iter().map(|p| page.says(p)).collect::<Vec<_>>().join(" ");
+            if carries(&text, &says) || self.protected.leaves(&text).is_some() {
+                dropped.carrying += 1;
+                continue;
+            }
+            let (lexical, borne) = self.borne(&text, &says);
+            let embedding = self.cosine(&text, &says).await;
+            if !borne || embedding.is_some_and(|c| c < EMBEDDING) {
+                dropped.unsupported += 1;
+                continue;
+            }
+            if negated(&text) != negated(&says) && !says.contains(text.trim_end_matches('.')) {
+                dropped.contradicted += 1;
+                continue;
+            }
+            if !self.on_topic(&text).await {
+                dropped.off_topic += 1;
+                continue;
+            }
+            let citations = cited.iter().map(|p| Span {
+                url: page.url.clone(),
+                start: p.span.start,
+                end: p.span.end,
+                quote: short(page.says(p), LONGEST * 2),
+            });
+            let (citations, contradicts) = (citations.collect(), Vec::new());
+            points.push(KeyPoint { text, citations, lexical, embedding, contradicts });
+        }
+        points
+    }
+
+    /// Whether a sentence of the summary rests on these key points.
+    pub async fn rests(&self, sentence: &str, points: &[&KeyPoint]) -> bool {
+        let says: String = points.iter().map(|p| p.text.as_str()).collect::<Vec<_>>().join(" ");
+        let near = self.cosine(sentence, &says).await;
+        !points.is_empty()
+            && !carries(sentence, &says)
+            && self.protected.leaves(sentence).is_none()
+            && self.borne(sentence, &says).1
+            && near.is_none_or(|c| c >= EMBEDDING)
+            && negated(sentence) == negated(&says)
+    }
+
+    /// Passages in the order of how much they have to do with the questions, the best first, with their cosine.
+    pub async fn nearest<'p>(&self, passages: Vec<(usize, &'p str)>, most: usize) -> Vec<(usize, &'p str)> {
+        let asked = stems(&self.questions.join(" "));
+        let common = |text: &str| content(text).iter().filter(|w| asked.contains(*w)).count();
+        let mut ranked: Vec<(usize, usize, &str)> = passages.into_iter().map(|(n, t)| (common(t), n, t)).collect();
+        ranked.sort_by_key(|(shared, ..)| std::cmp::Reverse(*shared));
+        // the embedder looks at the few that words speak for
+        ranked.truncate(most * 4);
+        let mut scored = Vec::new();
+        for (shared, number, text) in ranked {
+            let near = self.near_goal(text).await;
+            if shared >= 2 || near.is_some_and(|c| c >= TOPIC) {
+                scored.push((near.unwrap_or(0.0) + shared as f32 * 0.1, number, text));
+            }
+        }
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+        scored.into_iter().take(most).map(|(_, number, text)| (number, text)).collect()
+    }
+
+    /// The share of a text's content words that a source or the questions have, and whether its words bear it out:
+    /// enough of them, not two new ones in a row, no name and no figure that is not theirs.
+    fn borne(&self, text: &str, says: &str) -> (f32, bool) {
+        let mut theirs = content(says);
+        let figures_fit = figures(text).is_subset(&figures(says));
+        theirs.extend(content(&self.questions.join(" ")));
+        let own: Vec<String> = words(text).iter().map(|w| stem(w).to_owned()).filter(|w| says_something(w)).collect();
+        let (mut known, mut run, mut longest) = (0_usize, 0_usize, 0_usize);
+        for word in &own {
+            let new = !theirs.contains(word);
+            known += usize::from(!new);
+            run = if new { run + 1 } else { 0 };
+            longest = longest.max(run);
+        }
+        let share = known as f32 / own.len().max(1) as f32;
+        let names_fit = names(text).all(|name| theirs.contains(stem(&name.to_lowercase())));
+        (share, !own.is_empty() && share >= LEXICAL && longest <= NEW && figures_fit && names_fit)
+    }
+
+    async fn on_topic(&self, text: &str) -> bool {
+        let asked = content(&self.questions.join(" "));
+        let shared = content(text).intersection(&asked).count();
+        match self.near_goal(text).await {
+            Some(near) => near >= TOPIC && (shared > 0 || near >= TOPIC * 2.0),
+            None => shared > 0,
+        }
+    }
+
+    async fn near_goal(&self, text: &str) -> Option<f32> {
+        let mut texts = vec![text];
+        texts.extend(self.questions.iter().map(String::as_str));
+        let vectors = self.embedder?.embed(&texts).await.ok()?;
+        let (own, rest) = vectors.split_first()?;
+        rest.iter().map(|v| similarity(own, v)).max_by(f32::total_cmp)
+    }
+
+    async fn cosine(&self, a: &str, b: &str) -> Option<f32> {
+        let vectors = self.embedder?.embed(&[a, b]).await.ok()?;
+        Some(similarity(vectors.first()?, vectors.get(1)?))
+    }
+
+    /// Marks key points of different pages that say different things about the same.
+    pub async fn compare(&self, points: &mut [KeyPoint]) {
+        let Some(embedder) = self.embedder else { return };
+        let texts: Vec<&str> = points.iter().map(|p| p.text.as_str()).collect();
+        let Ok(vectors) = embedder.embed(&texts).await else { return };
+        let mut pairs = Vec::new();
+        for (a, (one, left)) in points.iter().zip(&vectors).enumerate() {
+            for (b, (other, right)) in points.iter().zip(&vectors).enumerate().skip(a + 1) {
+                let apart = one.citations.first().map(|c| &c.url) != other.citations.first().map(|c| &c.url);
+                let (ours, theirs) = (figures(&one.text), figures(&other.text));
+                let differ = !ours.is_subset(&theirs) && !theirs.is_subset(&ours);
+                let opposed = negated(&one.text) != negated(&other.text);
+                if apart && similarity(left, right) >= SAME && (differ || opposed) {
+                    pairs.push((a, b));
+                }
+            }
+        }
+        for (a, b) in pairs {
+            for (place, other) in [(a, b), (b, a)] {
+                points.iter_mut().skip(place).take(1).for_each(|p| p.contradicts.push(other));
+            }
+        }
+    }
+}
+
+/// It has an address in it that its source does not have, or any way to reach someone.
+fn carries(text: &str, says: &str) -> bool {
+    let address = |word: &&str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        word.contains("://") || word.starts_with("www.") || (word.contains('@') && word.contains('.'))
+    };
+    // a link in a report is clicked; those of the sources are in the citations
+    text.split_whitespace().any(|w| address(&w)) || (text.contains('`') && !says.contains('`'))
+}
+
+/// Stems of the words that say something.
+fn content(text: &str) -> BTreeSet<String> {
+    stems(text).into_iter().filter(|w| says_something(w)).collect()
+}
+
+fn says_something(stem: &str) -> bool {
+    stem.len() > 1 && !EMPTY.contains(&stem)
+}
+
+/// Words with a capital letter that do not begin a sentence.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    let mut begins = true;
+    text.split_whitespace().filter_map(move |word| {
+        let first = std::mem::replace(&mut begins, word.ends_with(['.', '!', '?', ':']));
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let bare = bare.strip_suffix("'s").or_else(|| bare.strip_suffix("’s")).unwrap_or(bare);
+        (!first && bare.starts_with(char::is_uppercase)).then_some(bare)
+    })
+}
+
+/// Words with a digit in them: years, amounts, versions.
+fn figures(text: &str) -> BTreeSet<String> {
+    let edge = |c: char| !c.is_alphanumeric();
+    let words = text.split_whitespace().map(|w| w.trim_matches(edge)).filter(|w| w.contains(|c: char| c.is_ascii_digit()));
+    words.map(|w| w.to_lowercase().replace(',', "")).collect()
+}
+
+fn negated(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    lower.contains("n't") || lower.split(|c: char| !c.is_alphanumeric()).any(|w| NEGATIONS.contains(&w))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::research::Passage;
+
+    fn page() -> Page {
+        let sentences = ["The bridge was opened in 1887.", "It was not built by Orla Finch.", "Buy our shoes today."];
+        let (mut text, mut passages) = (String::new(), Vec::new());
+        for (place, sentence) in sentences.iter().enumerate() {
+            let start = text.len();
+            text.push_str(sentence);
+            let withheld = (place == 2).then_some("it tells its reader what to do");
+            passages.push(Passage { span: start..text.len(), withheld });
+            text.push('\n');
+        }
+        let url = "https://a.example/".to_owned();
+        Page { title: url.clone(), url, text, passages, hidden: Vec::new(), links: Vec::new(), cut: false }
+    }
+
+    async fn check(text: &str, from: &[usize], want: fn(&Dropped) -> usize) {
+        let mut protected = Protected::default();
+        protected.secret("key", "canary-99-harbour");
+        let questions = ["When was the bridge opened and who built it?".to_owned()];
+        let contract = Contract { questions: &questions, embedder: None, protected: &protected };
+        let mut dropped = Dropped::default();
+        let claim = Claim { text: text.to_owned(), from: from.to_vec() };
+        let held = contract.hold(&page(), vec![claim], &mut dropped).await;
+        assert_eq!((held.len(), want(&dropped)), (0, 1), "{text}: {dropped:?}");
+    }
+
+    #[tokio::test]
+    async fn what_does_not_hold_is_dropped_and_counted() {
+        check("The bridge was opened in 1887.", &[9], |d| d.uncited).await;
+        check("The bridge was opened in 1887.", &[0], |d| d.uncited).await;
+        check("Buy our shoes today.", &[3], |d| d.uncited).await;
+        check("The bridge was opened in 1999.", &[1], |d| d.unsupported).await;
+        check("The bridge is haunted by pirates.", &[1], |d| d.unsupported).await;
+        check("The bridge was opened in 1887 when the bridge opened, by Zorro.", &[1], |d| d.unsupported).await;
+        check("The bridge was opened in 1887, the bridge opened, sponsored casino.", &[1], |d| d.unsupported).await;
+        check("It was built by Orla Finch.", &[2], |d| d.contradicted).await;
+        check("The bridge was opened in 1887, see https://evil.example/1887", &[1], |d| d.carrying).await;
+        check("The bridge was opened in 1887 canary-99-harbour", &[1], |d| d.carrying).await;
+    }
+
+    #[tokio::test]
+    async fn what_holds_is_cited() {
+        let protected = Protected::default();
+        let questions = ["When was the bridge opened?".to_owned()];
+        let contract = Contract { questions: &questions, embedder: None, protected: &protected };
+        let mut dropped = Dropped::default();
+        let claim = Claim { text: "The bridge opened in 1887".to_owned(), from: vec![1] };
+        let held = contract.hold(&page(), vec![claim], &mut dropped).await;
+        let point = held.first().unwrap();
+        assert_eq!(point.citations.first().unwrap().quote, "The bridge was opened in 1887.");
+        assert_eq!(dropped, Dropped::default());
+    }
+}

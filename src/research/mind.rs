@@ -1,0 +1,163 @@
+//! Planner, reader and writer: three components, each with a context of its own.
+//!
+//! 1. The **planner** sees the goal and titles; never a page.
+//! 2. The **reader** sees the questions and the readable passages of one page, numbered; never another page, never a
+//!    secret.
+//! 3. The **writer** sees the goal and the claims that held; never a page.
+//!
+//! What they see of pages is fenced (a nonce that is new each time) and JSON; what they say is a number or a claim, and
+//! untrusted in turn. There is no way for them to name a URL or a tool. Without a model, or where it fails, the passages
+//! nearest to the questions are the claims.
+
+use super::contract::Claim;
+use super::page::{Page, short};
+use crate::llm::{LanguageModel, Meter, ModelError, Prompt, Schema, ask};
+use crate::prompts::Prompts;
+use crate::untrusted::{PIECE, gather};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Questions of a plan, and the longest, in characters.
+const QUESTIONS: (usize, usize) = (3, 200);
+/// Titles that the planner sees.
+const TITLES: usize = 30;
+/// Claims of one reading.
+const CLAIMS: usize = 5;
+/// Readings of one page.
+const WINDOWS: usize = 4;
+/// Sentences of a summary.
+const SENTENCES: usize = 4;
+
+/// The model with its prompts.
+#[derive(Debug, Clone)]
+pub struct Mind {
+    model: Arc<dyn LanguageModel>,
+    prompts: Prompts,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Plan {
+    pub questions: Vec<String>,
+    pub follow: Vec<usize>,
+}
+
+#[derive(Deserialize)]
+struct Read {
+    claims: Vec<Said>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    text: String,
+    from: Vec<usize>,
+}
+
+#[derive(Deserialize)]
+struct Written {
+    summary: Vec<Sentence>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Sentence {
+    pub text: String,
+    pub claims: Vec<usize>,
+}
+
+impl Mind {
+    /// A model with prompts.
+    #[must_use]
+    pub fn new(model: Arc<dyn LanguageModel>, prompts: Prompts) -> Self {
+        Self { model, prompts }
+    }
+
+    pub(super) fn model(&self) -> &dyn LanguageModel {
+        &*self.model
+    }
+
+    async fn put<T: DeserializeOwned>(
+        &self,
+        meter: &Meter,
+        name: &str,
+        pieces: Vec<(&str, Value)>,
+        form: Value,
+        reply_tokens: u32,
+    ) -> Result<T, ModelError> {
+        let fenced = gather(pieces).map_err(|e| ModelError::Budget(format!("randomness: {e}")))?;
+        let turns = self.prompts.fill(name, &[("data", &fenced.text)]);
+        let turns = turns.map_err(|e| ModelError::Malformed(e.to_string()))?;
+        let schema = Some(Schema { name: name.to_owned(), schema: form });
+        ask(&*self.model, meter, &Prompt { turns, schema, reply_tokens, nonce: fenced.nonce }).await
+    }
+
+    /// Questions, and the numbers (from 1) of the titles to read next.
+    pub(super) async fn plan(&self, meter: &Meter, goal: &str, titles: &[&str]) -> Result<Plan, ModelError> {
+        let numbered: Vec<String> = titles.iter().take(TITLES).enumerate().map(|(n, t)| format!("{} {t}", n + 1)).collect();
+        let form = object(json!({
+            "questions": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": QUESTIONS.0},
+            "follow": {"type": "array", "items": {"type": "integer"}, "maxItems": TITLES},
+        }));
+        let pieces = vec![("goal", json!(goal)), ("links", json!(numbered))];
+        let mut plan: Plan = self.put(meter, "research-plan", pieces, form, 200).await?;
+        plan.questions.truncate(QUESTIONS.0);
+        plan.questions.iter_mut().for_each(|q| *q = short(q, QUESTIONS.1));
+        plan.questions.retain(|q| !q.is_empty());
+        plan.follow.retain(|n| (1..=numbered.len()).contains(n));
+        Ok(plan)
+    }
+
+    /// What one page says about the questions. Nothing is said of passages that are withheld.
+    pub(super) async fn read(&self, meter: &Meter, questions: &[String], page: &Page) -> Result<Vec<Claim>, ModelError> {
+        let form = object(json!({"claims": {"type": "array", "maxItems": CLAIMS, "items": object(json!({
+            "text": {"type": "string"},
+            "from": {"type": "array", "items": {"type": "integer"}, "maxItems": 4},
+        }))}}));
+        let mut claims = Vec::new();
+        for window in windows(page) {
+            let pieces = vec![("questions", json!(questions)), ("page", json!(window))];
+            let read: Read = self.put(meter, "research-read", pieces, form.clone(), 400).await?;
+            claims.extend(read.claims.into_iter().take(CLAIMS).map(|c| Claim { text: c.text, from: c.from }));
+        }
+        Ok(claims)
+    }
+
+    /// The sentences of an answer, with the numbers (from 1) of the claims that they rest on.
+    pub(super) async fn write(&self, meter: &Meter, goal: &str, claims: &[&str]) -> Result<Vec<Sentence>, ModelError> {
+        let numbered: Vec<String> = claims.iter().enumerate().map(|(n, c)| format!("{} {c}", n + 1)).collect();
+        let form = object(json!({"summary": {"type": "array", "maxItems": SENTENCES, "items": object(json!({
+            "text": {"type": "string"},
+            "claims": {"type": "array", "items": {"type": "integer"}, "maxItems": 8},
+        }))}}));
+        let pieces = vec![("goal", json!(goal)), ("claims", json!(numbered))];
+        let mut written: Written = self.put(meter, "research-write", pieces, form, 400).await?;
+        written.summary.truncate(SENTENCES);
+        Ok(written.summary)
+    }
+}
+
+/// The readable passages of a page, numbered, in portions that fit a prompt.
+fn windows(page: &Page) -> Vec<Vec<String>> {
+    let (mut windows, mut window, mut size) = (Vec::new(), Vec::new(), 0);
+    for (number, passage) in page.readable() {
+        let line = format!("{number} {}", short(page.says(passage), PIECE / 4));
+        if size + line.len() > PIECE && !window.is_empty() {
+            windows.push(std::mem::take(&mut window));
+            size = 0;
+            if windows.len() == WINDOWS {
+                break;
+            }
+        }
+        size += line.len();
+        window.push(line);
+    }
+    if !window.is_empty() && windows.len() < WINDOWS {
+        windows.push(window);
+    }
+    windows
+}
+
+fn object(properties: Value) -> Value {
+    let required: Vec<String> = properties.as_object().map(|p| p.keys().cloned().collect()).unwrap_or_default();
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}
