@@ -1,6 +1,7 @@
 //! Whether a sentence asks its reader to do something.
 //!
-//! Grammar, not content: an imperative at its beginning, a modal with the reader as its subject, a wish of the writer.
+//! Grammar, not content: an imperative at its beginning, a modal with the reader or its answer as subject, a wish of
+//! the writer.
 //! It errs on the side of yes; it only narrows down which sentences an action is compared with.
 
 use regex::Regex;
@@ -49,6 +50,9 @@ static ADDRESS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         | \blet(?:'s|\ us|\ me)\b
         | \b(?:ignore|disregard|forget|override|bypass)\b
         | \bmust\ (?:be|not|only)\b | \bmake\ sure\b | \bdo\ not\b | \bneeds?\ to\b | \bhave\ to\b
+        | \b(?:answer|report|summary|summaries|response|reply|output|conclusion)s?\ (?:must|should|shall|has\ to|have\ to|
+            needs\ to|need\ to|is\ to|are\ to)\b
+        | \bto\ be\ (?:included|stated|said|told|reported|mentioned|repeated)\b
         | \b(?:your|the|a)\ (?:new\ |next\ |only\ |real\ |first\ |final\ )?(?:task|goal|instruction|objective|job|mission)s?\b
         ",
     )

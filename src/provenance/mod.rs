@@ -30,7 +30,7 @@ mod read;
 mod spans;
 
 pub use demand::demands;
-pub use spans::{stem, stems, words};
+pub use spans::{stems, words};
 
 use crate::action::{Action, Context};
 use crate::check::{Authority, Check, Evidence, Finding, Outcome};

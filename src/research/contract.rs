@@ -8,23 +8,21 @@ use super::page::{Page, short};
 use super::report::{Dropped, KeyPoint, Span};
 use crate::embed::{Embedder, similarity};
 use crate::net::Protected;
-use crate::provenance::{stem, stems, words};
+use crate::provenance::stems;
 use std::collections::BTreeSet;
 
 /// Longest key point, in characters.
 const LONGEST: usize = 300;
 /// Most key points.
 pub(super) const POINTS: usize = 12;
-/// Share of a claim's content words that the cited passages, or the questions, must have.
-const LEXICAL: f32 = 0.75;
-/// Content words in a row that neither has: two are enough for a lie that hides in a true sentence.
-const NEW: usize = 1;
 /// Cosine of a claim and the passages that it cites.
 const EMBEDDING: f32 = 0.5;
 /// Cosine of a claim and the goal, or one of the questions, where they share no word.
 const TOPIC: f32 = 0.25;
 /// Cosine from which two claims are about the same.
 const SAME: f32 = 0.75;
+/// Words of the shortest passage that can stand for a page; fewer are a heading.
+const SENTENCE: usize = 4;
 /// Words without content.
 const EMPTY: &[&str] = &[
     "the", "a", "an", "of", "in", "on", "at", "to", "for", "and", "or", "is", "are", "was", "were", "be", "been", "it",
@@ -111,7 +109,11 @@ impl Contract<'_> {
     pub async fn nearest<'p>(&self, passages: Vec<(usize, &'p str)>, most: usize) -> Vec<(usize, &'p str)> {
         let asked = stems(&self.questions.join(" "));
         let common = |text: &str| content(text).iter().filter(|w| asked.contains(*w)).count();
-        let mut ranked: Vec<(usize, usize, &str)> = passages.into_iter().map(|(n, t)| (common(t), n, t)).collect();
+        let mut seen = BTreeSet::new();
+        // what says the same again, such as a menu, must not crowd out the rest
+        let mut fit = |text: &str| text.split_whitespace().count() >= SENTENCE && seen.insert(content(text));
+        let mut ranked: Vec<(usize, usize, &str)> =
+            passages.into_iter().filter(|(_, t)| fit(t)).map(|(n, t)| (common(t), n, t)).collect();
         ranked.sort_by_key(|(shared, ..)| std::cmp::Reverse(*shared));
         // the embedder looks at the few that words speak for
         ranked.truncate(most * 4);
@@ -126,23 +128,15 @@ impl Contract<'_> {
         scored.into_iter().take(most).map(|(_, number, text)| (number, text)).collect()
     }
 
-    /// The share of a text's content words that a source or the questions have, and whether its words bear it out:
-    /// enough of them, not two new ones in a row, no name and no figure that is not theirs.
+    /// The share of a text's content words that its source has, and whether its words bear it out: each of them is the
+    /// source's or the user's, and each figure is the source's. One new word is enough to make a true sentence a lie.
     fn borne(&self, text: &str, says: &str) -> (f32, bool) {
-        let mut theirs = content(says);
-        let figures_fit = figures(text).is_subset(&figures(says));
-        theirs.extend(content(&self.questions.join(" ")));
-        let own: Vec<String> = words(text).iter().map(|w| stem(w).to_owned()).filter(|w| says_something(w)).collect();
-        let (mut known, mut run, mut longest) = (0_usize, 0_usize, 0_usize);
-        for word in &own {
-            let new = !theirs.contains(word);
-            known += usize::from(!new);
-            run = if new { run + 1 } else { 0 };
-            longest = longest.max(run);
-        }
-        let share = known as f32 / own.len().max(1) as f32;
-        let names_fit = names(text).all(|name| theirs.contains(stem(&name.to_lowercase())));
-        (share, !own.is_empty() && share >= LEXICAL && longest <= NEW && figures_fit && names_fit)
+        let (own, theirs) = (content(text), content(says));
+        let asked = content(&self.questions.join(" "));
+        let common = own.intersection(&theirs).count();
+        let share = common as f32 / own.len().max(1) as f32;
+        let known = own.iter().all(|word| theirs.contains(word) || asked.contains(word));
+        (share, common > 0 && known && figures(text).is_subset(&figures(says)))
     }
 
     async fn on_topic(&self, text: &str) -> bool {
@@ -203,24 +197,10 @@ fn carries(text: &str, says: &str) -> bool {
 }
 
 /// Stems of the words that say something.
-fn content(text: &str) -> BTreeSet<String> {
-    stems(text).into_iter().filter(|w| says_something(w)).collect()
+pub(super) fn content(text: &str) -> BTreeSet<String> {
+    stems(text).into_iter().filter(|w| w.len() > 1 && !EMPTY.contains(&w.as_str())).collect()
 }
 
-fn says_something(stem: &str) -> bool {
-    stem.len() > 1 && !EMPTY.contains(&stem)
-}
-
-/// Words with a capital letter that do not begin a sentence.
-fn names(text: &str) -> impl Iterator<Item = &str> {
-    let mut begins = true;
-    text.split_whitespace().filter_map(move |word| {
-        let first = std::mem::replace(&mut begins, word.ends_with(['.', '!', '?', ':']));
-        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let bare = bare.strip_suffix("'s").or_else(|| bare.strip_suffix("’s")).unwrap_or(bare);
-        (!first && bare.starts_with(char::is_uppercase)).then_some(bare)
-    })
-}
 
 /// Words with a digit in them: years, amounts, versions.
 fn figures(text: &str) -> BTreeSet<String> {

@@ -33,7 +33,7 @@ use crate::net::Protected;
 use crate::provenance::stems;
 use crate::verdict::{Decision, Verdict};
 use crate::Guard;
-use contract::{Claim, Contract, POINTS};
+use contract::{Claim, Contract, POINTS, content};
 use page::short;
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeSet, VecDeque};
@@ -301,10 +301,10 @@ impl Work<'_> {
         (self.told)(Event::Begins("planning", goal));
         match mind.plan(&self.meter, goal, titles).await {
             Ok(plan) => {
-                // questions are the planner's own words only before it has seen titles, and about the goal
-                let asked = stems(goal);
-                let about = |q: &String| stems(q).intersection(&asked).count() * 2 >= stems(q).len();
-                (plan.questions.into_iter().filter(about).collect(), plan.follow)
+                // what a claim has to be about is the user's to say: a question has no content word of its own
+                let asked = content(goal);
+                let own = |q: &String| !content(q).is_empty() && content(q).is_subset(&asked);
+                (plan.questions.into_iter().filter(own).collect(), plan.follow)
             }
             Err(problem) => {
                 self.failed("the planner", &problem.to_string());

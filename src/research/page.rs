@@ -9,7 +9,7 @@
 
 use super::fetch::Fetched;
 use crate::canonical::mapped::mapped;
-use crate::injection::{Detector, Report};
+use crate::injection::{Detector, RULES_THRESHOLD, Report};
 use crate::provenance::demands;
 use crate::untrusted::html::{Unseen, hidden};
 use crate::untrusted::segment::{Budget, segments};
@@ -235,7 +235,7 @@ fn passages(text: &str, report: &Report, steps: bool) -> Vec<Passage> {
         start..end
     };
     let mut barred: Vec<Range<usize>> = Vec::new();
-    let strong = report.signals.iter().filter(|s| report.flagged || s.covert).map(|s| s.span.clone());
+    let strong = report.signals.iter().filter(|s| s.score >= RULES_THRESHOLD || s.covert).map(|s| s.span.clone());
     let orders = cut.kept.iter().filter(|s| !steps && demands(text.get((*s).clone()).unwrap_or_default())).cloned();
     for (span, whole) in strong.map(|s| (s, true)).chain(orders.map(|s| (s, false))) {
         let mut bar = if whole { paragraph(span.start) } else { span };
@@ -248,7 +248,10 @@ fn passages(text: &str, report: &Report, steps: bool) -> Vec<Passage> {
     }
     let covered = |span: &Range<usize>| barred.iter().any(|b| b.start < span.end && span.start < b.end);
     let mut found: Vec<Passage> = Vec::new();
-    for span in cut.kept {
+    for mut span in cut.kept {
+        // the layout marks headings and items
+        let marks = text.get(span.clone()).map_or(0, |t| t.len() - t.trim_start_matches(['#', '*', '>', ' ']).len());
+        span.start += marks;
         let withheld = covered(&span).then_some("it tells its reader what to do");
         found.push(Passage { span, withheld });
     }

@@ -14,6 +14,7 @@ mod permission;
 mod properties;
 mod provenance;
 mod recorded;
+mod research;
 mod roots;
 mod shell;
 mod table;
