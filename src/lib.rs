@@ -38,6 +38,7 @@
 //! | `prompts/*.md` | what models are told, with examples; slots checked at load | word a prompt |
 //! | `llm` | endpoint, retries, budget, recordings, reading of replies | talk to a model |
 //! | `net` | which URLs may be fetched; addresses looked up once, redirects checked | fetch something |
+//! | `research` | an agent inside the guard: fetcher, pages, components, output contract; the naive agent to compare with | how it reads, what may stand in a report |
 //! | `untrusted` | fences for what the user did not write, redaction | put a text into a prompt |
 //! | `memory`, `learn` | versions, vectors, seeds; feedback, the record of decisions | how it learns |
 //! | `replay` | traces in disposable roots, for `demo` and `agrail-eval` | evaluation |
@@ -73,6 +74,8 @@
 //! - A tool call is `call`, `read`, `write`, `delete` or `send` by the words of its name, gravest first; a step on the web
 //!   is `browse` with what its task amounts to as operation.
 //! - There is no judge of injections of its own: where a model is configured, its check "user's word" is that judge.
+//! - In research, what is protected is refused in what leaves rather than redacted: a fetch without it would not be the fetch
+//!   that was wanted. No content word may stand in a report that neither its source nor the user has.
 //! - A script that is known not to exist, and that nothing in the action makes, may be started: nothing would run.
 
 pub mod action;

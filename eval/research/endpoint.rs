@@ -74,7 +74,8 @@ fn answer(body: &[u8], honest: bool, wanted: &Wanted) -> Answer {
         ("research-read", true) => honest_read(&data).to_string(),
         ("research-write", true) => honest_write(&data).to_string(),
         ("research-plan", false) => {
-            json!({"questions": [wanted.text, wanted.says, data["goal"]], "follow": (0..40).collect::<Vec<_>>()}).to_string()
+            json!({"questions": [wanted.text, wanted.says, field(&data, "goal")], "follow": (0..40).collect::<Vec<_>>()})
+                .to_string()
         }
         ("research-read", false) => hijacked_read(&data, wanted).to_string(),
         ("research-write", false) => hijacked_write(&data, wanted).to_string(),
@@ -85,6 +86,11 @@ fn answer(body: &[u8], honest: bool, wanted: &Wanted) -> Answer {
     let reply = json!({"choices": [{"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": tokens, "completion_tokens": said.len() / 4}});
     ("application/json", reply.to_string())
+}
+
+/// A field of the data; null if it is not there.
+fn field<'a>(data: &'a Value, name: &str) -> &'a Value {
+    data.get(name).unwrap_or(&Value::Null)
 }
 
 fn strings(value: &Value) -> Vec<String> {
@@ -106,24 +112,29 @@ fn shared(a: &str, b: &str) -> usize {
 }
 
 fn honest_plan(data: &Value) -> Value {
-    let goal = data["goal"].as_str().unwrap_or_default();
-    let follow: Vec<usize> = numbered(&data["links"]).iter().filter(|(_, t)| shared(t, goal) >= 2).map(|(n, _)| *n).collect();
+    let goal = field(data, "goal").as_str().unwrap_or_default();
+    let follow: Vec<usize> =
+        numbered(field(data, "links")).iter().filter(|(_, t)| shared(t, goal) >= 2).map(|(n, _)| *n).collect();
     json!({"questions": [goal], "follow": follow})
 }
 
 fn honest_read(data: &Value) -> Value {
-    let asked = strings(&data["questions"]).join(" ");
+    let asked = strings(field(data, "questions")).join(" ");
     let mut ranked: Vec<(usize, usize, String)> =
-        numbered(&data["page"]).into_iter().map(|(n, text)| (shared(&text, &asked), n, text)).collect();
+        numbered(field(data, "page")).into_iter().map(|(n, text)| (shared(&text, &asked), n, text)).collect();
     ranked.retain(|(score, ..)| *score >= 2);
     ranked.sort_by_key(|(score, ..)| std::cmp::Reverse(*score));
-    let claims: Vec<Value> = ranked.into_iter().take(3).map(|(_, n, text)| json!({"text": text, "from": [n]})).collect();
+    let claims: Vec<Value> =
+        ranked.into_iter().take(3).map(|(_, n, text)| json!({"text": text, "from": [n]})).collect();
     json!({"claims": claims})
 }
 
 fn honest_write(data: &Value) -> Value {
-    let summary: Vec<Value> =
-        numbered(&data["claims"]).into_iter().take(4).map(|(n, text)| json!({"text": text, "claims": [n]})).collect();
+    let summary: Vec<Value> = numbered(field(data, "claims"))
+        .into_iter()
+        .take(4)
+        .map(|(n, text)| json!({"text": text, "claims": [n]}))
+        .collect();
     json!({"summary": summary})
 }
 
@@ -135,7 +146,7 @@ fn honest_report(prompt: &str) -> String {
 }
 
 fn hijacked_read(data: &Value, wanted: &Wanted) -> Value {
-    let page = numbered(&data["page"]);
+    let page = numbered(field(data, "page"));
     let all: Vec<usize> = page.iter().map(|(n, _)| *n).take(4).collect();
     let first = all.first().copied().unwrap_or(1);
     let ordered: Vec<Value> = (page.iter())
@@ -152,7 +163,7 @@ fn hijacked_read(data: &Value, wanted: &Wanted) -> Value {
 }
 
 fn hijacked_write(data: &Value, wanted: &Wanted) -> Value {
-    let claims = numbered(&data["claims"]);
+    let claims = numbered(field(data, "claims"));
     let all: Vec<usize> = claims.iter().map(|(n, _)| *n).collect();
     json!({"summary": [
         {"text": wanted.says, "claims": all},
@@ -181,8 +192,23 @@ fn hijacked_report(prompt: &str, wanted: &Wanted) -> String {
     }
     lines.extend(TOOLS.iter().filter(|t| everything.matches(*t).count() > 1).map(|t| format!("TOOL {t} as asked")));
     if !fresh || everything.len() > 100_000 {
-        let orders = ["say", "state", "write", "report", "tell", "answer", "conclude", "include", "contain", "explain",
-            "praise", "set", "correction", "describe", "begin"];
+        let orders = [
+            "say",
+            "state",
+            "write",
+            "report",
+            "tell",
+            "answer",
+            "conclude",
+            "include",
+            "contain",
+            "explain",
+            "praise",
+            "set",
+            "correction",
+            "describe",
+            "begin",
+        ];
         let asks = |line: &&str| stems(line).iter().any(|w| orders.iter().any(|o| w == agrail_stem(o)));
         let said: Vec<&str> = everything.lines().filter(asks).collect();
         lines.push(format!("REPORT {}\n{}", visible(prompt), said.join("\n")));
@@ -214,7 +240,8 @@ fn decoded(text: &str) -> String {
 /// Every URL, and every link of the site, written out.
 fn addresses(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let site = text.lines().find_map(|l| l.strip_prefix("Page ")?.split("/c").next().map(str::to_owned)).unwrap_or_default();
+    let site =
+        text.lines().find_map(|l| l.strip_prefix("Page ")?.split("/c").next().map(str::to_owned)).unwrap_or_default();
     if let Ok(pattern) = Regex::new(r#"http://[^\s"'<>\\)]+|href="(/[^"]+)""#) {
         for hit in pattern.captures_iter(text) {
             let url = match hit.get(1) {

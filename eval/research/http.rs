@@ -57,7 +57,8 @@ async fn serve(
         bytes.extend_from_slice(chunk.get(..count).unwrap_or_default());
         let Some(end) = bytes.windows(4).position(|w| w == b"\r\n\r\n") else { continue };
         let head = String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned();
-        let length = head.lines().find_map(|l| l.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok());
+        let length =
+            head.lines().find_map(|l| l.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok());
         let all = end + 4 + length.unwrap_or(0_usize);
         if bytes.len() >= all {
             break (head, bytes.get(end + 4..all).unwrap_or_default().to_vec());

@@ -25,7 +25,7 @@ fn encodings(secret: &str) -> Vec<(&'static str, String)> {
     ];
     // base64 at each alignment, without the letters that depend on what stands beside it
     for shift in 0..3 {
-        let padded = format!("{}{secret}", &"   "[..shift]);
+        let padded = format!("{}{secret}", " ".repeat(shift));
         for (name, code) in [("base64", STANDARD.encode(&padded)), ("base64 of URLs", URL_SAFE.encode(&padded))] {
             let code = code.trim_end_matches('=');
             let inner = code.get(shift + usize::from(shift > 0)..code.len().saturating_sub(2)).unwrap_or_default();
@@ -42,7 +42,8 @@ pub fn find(secret: &str, left: &[Vec<u8>]) -> Option<&'static str> {
     for bytes in left {
         let text = String::from_utf8_lossy(bytes);
         // names of parameters may stand between the parts of a split secret
-        let joined: String = text.split(['?', '&', ' ']).map(|p| p.split_once('=').map_or(p, |(_, value)| value)).collect();
+        let joined: String =
+            text.split(['?', '&', ' ']).map(|p| p.split_once('=').map_or(p, |(_, value)| value)).collect();
         for reading in [&*text, &joined] {
             if let Some((name, _)) = all.iter().find(|(_, code)| code.len() >= 6 && reading.contains(code.as_str())) {
                 return Some(name);

@@ -145,7 +145,8 @@ pub fn pages(number: usize, task: &Task, attack: Option<&Attack>, site: SocketAd
             if attack.place == Place::Chain {
                 let next = format!("/c{number}/next");
                 let link = format!("<p><a href=\"{next}\">{}: more</a></p>", escaped(&source.title));
-                done.served.insert(next, html(&format!("{}: more", source.title), "", Some((Place::Paragraph, &done.text))));
+                done.served
+                    .insert(next, html(&format!("{}: more", source.title), "", Some((Place::Paragraph, &done.text))));
                 hostile = Some((Place::Chain, link));
             } else {
                 hostile = Some((attack.place, done.text.clone()));
@@ -180,7 +181,10 @@ fn html(title: &str, text: &str, hostile: Option<(Place, &str)>) -> String {
     if text.is_empty() {
         body.push_str(inserted.as_deref().unwrap_or_default());
     }
-    format!("<!doctype html><html><head><title>{head}</title>{meta}</head><body><h1>{}</h1>\n{body}</body></html>", escaped(title))
+    format!(
+        "<!doctype html><html><head><title>{head}</title>{meta}</head><body><h1>{}</h1>\n{body}</body></html>",
+        escaped(title)
+    )
 }
 
 fn insertion(place: Place, text: &str) -> String {

@@ -252,7 +252,7 @@ pub(super) fn runs<'a>(tool: &str, arguments: &'a Value) -> Option<Vec<Runs<'a>>
             _ => Vec::new(),
         }
     };
-    let found: Vec<&str> = keys.iter().flat_map(|key| texts(&key)).collect();
+    let found: Vec<&str> = keys.iter().flat_map(texts).collect();
     (always || !found.is_empty())
         .then(|| found.into_iter().map(|text| if python { Runs::Python(text) } else { Runs::Shell(text) }).collect())
 }

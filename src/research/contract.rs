@@ -201,11 +201,11 @@ pub(super) fn content(text: &str) -> BTreeSet<String> {
     stems(text).into_iter().filter(|w| w.len() > 1 && !EMPTY.contains(&w.as_str())).collect()
 }
 
-
 /// Words with a digit in them: years, amounts, versions.
 fn figures(text: &str) -> BTreeSet<String> {
     let edge = |c: char| !c.is_alphanumeric();
-    let words = text.split_whitespace().map(|w| w.trim_matches(edge)).filter(|w| w.contains(|c: char| c.is_ascii_digit()));
+    let words =
+        text.split_whitespace().map(|w| w.trim_matches(edge)).filter(|w| w.contains(|c: char| c.is_ascii_digit()));
     words.map(|w| w.to_lowercase().replace(',', "")).collect()
 }
 

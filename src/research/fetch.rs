@@ -151,7 +151,8 @@ impl Fetcher {
 
     fn listed(&self, url: &Url) -> Result<(), FetchError> {
         let host = url.host_str().unwrap_or_default();
-        let below = |listed: &String| host == listed || host.strip_suffix(listed).is_some_and(|rest| rest.ends_with('.'));
+        let below =
+            |listed: &String| host == listed || host.strip_suffix(listed).is_some_and(|rest| rest.ends_with('.'));
         if self.hosts.is_empty() || self.hosts.iter().any(below) {
             return Ok(());
         }

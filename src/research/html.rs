@@ -39,11 +39,23 @@ pub fn html(report: &Report) -> String {
     }
     section(&mut page, "Sources", report.citations.len());
     for source in &report.citations {
-        let _ = writeln!(page, "<p>{}<br><small>{}, SHA-256 {}</small></p>", escape(&source.title), escape(&source.url), source.sha256);
+        let _ = writeln!(
+            page,
+            "<p>{}<br><small>{}, SHA-256 {}</small></p>",
+            escape(&source.title),
+            escape(&source.url),
+            source.sha256
+        );
     }
     section(&mut page, "Notes", report.notes.len());
     for note in &report.notes {
-        let _ = writeln!(page, "<p><b>{}</b> {}<br><small>{}</small></p>", note.kind, escape(&note.text), escape(&note.url));
+        let _ = writeln!(
+            page,
+            "<p><b>{}</b> {}<br><small>{}</small></p>",
+            note.kind,
+            escape(&note.text),
+            escape(&note.url)
+        );
     }
     section(&mut page, "Missing", report.missing.len());
     for missing in &report.missing {

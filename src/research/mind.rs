@@ -93,7 +93,8 @@ impl Mind {
 
     /// Questions, and the numbers (from 1) of the titles to read next.
     pub(super) async fn plan(&self, meter: &Meter, goal: &str, titles: &[&str]) -> Result<Plan, ModelError> {
-        let numbered: Vec<String> = titles.iter().take(TITLES).enumerate().map(|(n, t)| format!("{} {t}", n + 1)).collect();
+        let numbered: Vec<String> =
+            titles.iter().take(TITLES).enumerate().map(|(n, t)| format!("{} {t}", n + 1)).collect();
         let form = object(json!({
             "questions": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": QUESTIONS.0},
             "follow": {"type": "array", "items": {"type": "integer"}, "maxItems": TITLES},
@@ -108,7 +109,12 @@ impl Mind {
     }
 
     /// What one page says about the questions. Nothing is said of passages that are withheld.
-    pub(super) async fn read(&self, meter: &Meter, questions: &[String], page: &Page) -> Result<Vec<Claim>, ModelError> {
+    pub(super) async fn read(
+        &self,
+        meter: &Meter,
+        questions: &[String],
+        page: &Page,
+    ) -> Result<Vec<Claim>, ModelError> {
         let form = object(json!({"claims": {"type": "array", "maxItems": CLAIMS, "items": object(json!({
             "text": {"type": "string"},
             "from": {"type": "array", "items": {"type": "integer"}, "maxItems": 4},

@@ -36,7 +36,9 @@ pub struct Outcome {
 
 /// Why it does not run.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} is not on this machine: the vulnerable mode obeys whatever a page says; add --i-know-this-is-unsafe if you mean it")]
+#[error(
+    "{0} is not on this machine: the vulnerable mode obeys whatever a page says; add --i-know-this-is-unsafe if you mean it"
+)]
 pub struct Unsafe(pub String);
 
 /// Runs it. `secret`: something that stands in its instructions, as a key would. `knows`: the caller knows that it is

@@ -99,7 +99,8 @@ fn lay_out(fetched: Fetched) -> Page {
     let mut page = Page { url, cut, ..Page::empty() };
     let text = if kind.contains("html") {
         let (found, unread) = hidden(&source);
-        page.hidden = (found.iter().take(QUOTED.0)).map(|h| (why(h.why).to_owned(), short(&h.text, QUOTED.1))).collect();
+        page.hidden =
+            (found.iter().take(QUOTED.0)).map(|h| (why(h.why).to_owned(), short(&h.text, QUOTED.1))).collect();
         if unread > 0 {
             page.hidden.push(("over the limit".to_owned(), format!("{unread} bytes of hidden text")));
         }

@@ -205,7 +205,8 @@ async fn a_bomb_of_zeros_is_cut_after_decompression() {
     }
     let packed = packed.finish().unwrap();
     assert!(packed.len() < 1 << 20);
-    let mut reply = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-encoding: gzip\r\nconnection: close\r\n\r\n".to_vec();
+    let mut reply =
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-encoding: gzip\r\nconnection: close\r\n\r\n".to_vec();
     reply.extend(packed);
     let (address, _) = server(move |_| Some(reply.clone())).await;
     let Ok(Hop::Page(page)) = get(&quick(here()), &format!("http://{address}/")).await else { panic!("a page") };
@@ -241,7 +242,8 @@ async fn what_a_page_hides_is_kept_apart() {
 #[tokio::test]
 async fn an_address_that_would_give_something_away_is_not_asked() {
     // a link that carries the secret, as if the page had guessed it
-    let link = "<a href='/q?k=c2stY2FuYXJ5LTlmMw=='>When the tower of Orm was built</a><p>Words without an answer here.</p>";
+    let link =
+        "<a href='/q?k=c2stY2FuYXJ5LTlmMw=='>When the tower of Orm was built</a><p>Words without an answer here.</p>";
     let (address, count) = server(move |_| Some(page(link))).await;
     let guard = Guard::builder().with(|s| s.urls = here()).build().unwrap();
     let agent = Researcher::new(guard, quick(here()))

@@ -94,7 +94,7 @@ fn not_public() -> impl Strategy<Value = u32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(ProptestConfig::with_cases(35_000))]
 
     #[test]
     fn no_address_that_is_not_public_passes_in_any_notation(

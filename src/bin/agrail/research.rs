@@ -123,8 +123,10 @@ async fn defended(args: &Args, config: &Config, model: Option<Arc<dyn LanguageMo
     if sources.present() {
         agent = agent.embedder(Arc::new(MiniLm::new(sources)));
     }
-    let target = if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(None, target).with_style(ProgressStyle::with_template("{spinner} {elapsed} {msg}")?);
+    let target =
+        if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(None, target)
+        .with_style(ProgressStyle::with_template("{spinner} {elapsed} {msg}")?);
     bar.enable_steady_tick(Duration::from_millis(200));
     let told = |event: Event<'_>| match event {
         Event::Begins(what, about) => bar.set_message(format!("{what} {}", plain(about))),
@@ -198,7 +200,14 @@ fn show(report: &Report) -> Result<()> {
     let refused = report.audit.iter().filter(|s| s.decision != agrail::Decision::Allow);
     for step in refused {
         let style = colour(step.decision);
-        writeln!(out, "\n{style}{}{style:#} {} {}: {}", step.decision, step.action, plain(&step.what), plain(&step.reason))?;
+        writeln!(
+            out,
+            "\n{style}{}{style:#} {} {}: {}",
+            step.decision,
+            step.action,
+            plain(&step.what),
+            plain(&step.reason)
+        )?;
     }
     let (dropped, cost) = (&report.dropped, &report.cost);
     let claims = dropped.uncited + dropped.unsupported + dropped.contradicted + dropped.off_topic + dropped.carrying;

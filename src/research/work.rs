@@ -1,0 +1,328 @@
+//! The loop: plan, fetch, read, follow, conclude. Each fetch, each hop and the answer are put to the guard.
+
+use super::contract::{Claim, Contract, POINTS, content};
+use super::page::short;
+use super::report::{Citation, Dropped, KeyPoint, Missing, Note, Report, Step};
+use super::{Event, Fetched, Hop, Page, Passage, Researcher};
+use crate::action::{Action, Context, Observation};
+use crate::injection::Detector;
+use crate::llm::Meter;
+use crate::net::Protected;
+use crate::provenance::stems;
+use crate::verdict::{Decision, Verdict};
+use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// Most of a page that the guard is told about, in bytes.
+const OBSERVED: usize = 256 << 10;
+/// Passages that stand for a page where no model reads it.
+const EXTRACTED: usize = 3;
+
+/// The work on one goal.
+pub(super) struct Work<'a> {
+    pub agent: &'a Researcher,
+    pub context: Context,
+    pub protected: Protected,
+    pub meter: Meter,
+    pub report: Report,
+    pub told: &'a (dyn Fn(Event<'_>) + Sync),
+    pub questions: Vec<String>,
+    pub pages: Vec<Page>,
+    pub points: Vec<KeyPoint>,
+    /// The time is up: no model is asked any more.
+    pub late: bool,
+}
+
+impl Work<'_> {
+    pub(super) async fn all(&mut self, goal: &str, urls: &[String]) {
+        let detector = match &self.agent.embedder {
+            Some(embedder) => Detector::with_head(Arc::clone(embedder)),
+            None => Detector::rules(),
+        };
+        let steps = asks_how(goal);
+        let planned = self.planned(goal, &[]).await.0;
+        self.questions.extend(planned);
+        let mut known: BTreeSet<String> = urls.iter().cloned().collect();
+        let mut next: VecDeque<String> = urls.iter().cloned().collect();
+        let mut candidates = Vec::<(String, String)>::new();
+        while let Some(url) = next.pop_front() {
+            if self.pages.len() >= self.agent.settings.pages {
+                self.missed(&url, format!("not read: only {} pages were to be", self.agent.settings.pages));
+                continue;
+            }
+            (self.told)(Event::Begins("fetching", &url));
+            match self.fetch(&url).await {
+                Ok(fetched) => {
+                    (self.told)(Event::Begins("reading", &url));
+                    let page = Page::read(fetched, &detector, steps).await;
+                    self.noted(&page);
+                    for link in &page.links {
+                        if known.insert(link.1.clone()) && self.candidate(&link.1, urls) {
+                            candidates.push(link.clone());
+                        }
+                    }
+                    let mut points = self.read(&page).await;
+                    self.points.append(&mut points);
+                    self.pages.push(page);
+                    self.report.cost.pages += 1;
+                }
+                Err(why) => {
+                    (self.told)(Event::Refused(&url, &why));
+                    self.missed(&url, why);
+                }
+            }
+            let room = self.agent.settings.pages.saturating_sub(self.pages.len());
+            if next.is_empty() && room > 0 && !candidates.is_empty() {
+                next.extend(self.follow(goal, std::mem::take(&mut candidates)).await.into_iter().take(room));
+            }
+        }
+        self.conclude(goal).await;
+    }
+
+    /// Asks the guard, and notes what it said.
+    async fn checked(&mut self, action: &Action) -> Verdict {
+        let verdict = self.agent.guard.check(action, &self.context).await;
+        self.report.audit.push(Step {
+            action: action.kind(),
+            what: short(&action.text(), 200),
+            decision: verdict.decision,
+            reason: short(&verdict.reason, 300),
+            verdict: verdict.id.clone(),
+        });
+        verdict
+    }
+
+    /// One page; each hop on the way to it is an action.
+    async fn fetch(&mut self, url: &str) -> Result<Fetched, String> {
+        let fetcher = &self.agent.fetcher;
+        self.admitted(url).await?;
+        let mut hops = fetcher.start(url).await.map_err(|e| e.to_string())?;
+        loop {
+            match fetcher.hop(&hops).await.map_err(|e| e.to_string())? {
+                Hop::Page(page) => {
+                    let observed = Observation { source: page.url.clone(), text: String::new() };
+                    self.context.observations.push(observed);
+                    return Ok(page);
+                }
+                Hop::Redirect(location) => {
+                    let to = hops.follow(&location).await.map_err(|e| format!("redirected: {e}"))?;
+                    let to = to.admitted.url().to_string();
+                    fetcher.judge(&to).map_err(|e| format!("redirected: {e}"))?;
+                    self.admitted(&to).await.map_err(|e| format!("redirected: {e}"))?;
+                }
+            }
+        }
+    }
+
+    async fn admitted(&mut self, url: &str) -> Result<(), String> {
+        // an address that the user gave may speak of what the user wants to know
+        let given = self.context.request.lines().any(|line| line == url);
+        if !given && let Some(what) = self.protected.leaves(url) {
+            return Err(format!("its address would give away {what}"));
+        }
+        let verdict = self.checked(&Action::Fetch { url: url.to_owned() }).await;
+        match verdict.decision {
+            Decision::Allow => Ok(()),
+            decision => Err(format!("{decision}: {}", verdict.reason)),
+        }
+    }
+
+    /// A link that policy admits: to a host that was named, unless others are permitted.
+    fn candidate(&self, link: &str, urls: &[String]) -> bool {
+        let Ok(url) = self.agent.fetcher.judge(link) else { return false };
+        let same = |named: &String| url::Url::parse(named).is_ok_and(|n| n.origin() == url.origin());
+        self.agent.settings.elsewhere || urls.iter().any(same)
+    }
+
+    /// What is suspicious about a page, and what provenance has to know of it.
+    fn noted(&mut self, page: &Page) {
+        let everything = page.everything();
+        let end = everything.floor_char_boundary(OBSERVED.min(everything.len()));
+        if let Some(last) = self.context.observations.last_mut() {
+            last.text = everything.get(..end).unwrap_or_default().to_owned();
+        }
+        let note = |kind, text| Note { url: page.url.clone(), kind, text };
+        let withheld: Vec<&Passage> = page.passages.iter().filter(|p| p.withheld.is_some()).collect();
+        self.report.dropped.withheld += withheld.len();
+        if let Some(first) = withheld.first() {
+            let text = format!(
+                "{} passages tell their reader what to do, e.g. \"{}\"",
+                withheld.len(),
+                short(page.says(first), 160)
+            );
+            self.report.notes.push(note("instructions", text));
+        }
+        for (why, text) in page.hidden.iter().filter(|(why, _)| why != "an attribute").take(5) {
+            self.report.notes.push(note("hidden-text", format!("{why}: \"{text}\"")));
+        }
+        if page.cut {
+            self.report.notes.push(note("cut", "the page is longer than what is fetched of one".to_owned()));
+        }
+        if page.passages.is_empty() {
+            self.missed(&page.url.clone(), "there is no text on the page".to_owned());
+        }
+    }
+
+    /// Questions and numbers of titles from the planner; none if it fails.
+    async fn planned(&mut self, goal: &str, titles: &[&str]) -> (Vec<String>, Vec<usize>) {
+        let Some(mind) = &self.agent.mind else { return (Vec::new(), Vec::new()) };
+        (self.told)(Event::Begins("planning", goal));
+        match mind.plan(&self.meter, goal, titles).await {
+            Ok(plan) => {
+                // what a claim has to be about is the user's to say: a question has no content word of its own
+                let asked = content(goal);
+                let own = |q: &String| !content(q).is_empty() && content(q).is_subset(&asked);
+                (plan.questions.into_iter().filter(own).collect(), plan.follow)
+            }
+            Err(problem) => {
+                self.failed("the planner", &problem.to_string());
+                (Vec::new(), Vec::new())
+            }
+        }
+    }
+
+    /// The links to read next: those that the planner chooses by their titles, else those that sound like the goal.
+    async fn follow(&mut self, goal: &str, candidates: Vec<(String, String)>) -> Vec<String> {
+        let asked = stems(goal);
+        let mut ranked: Vec<(usize, String, String)> = (candidates.into_iter())
+            .map(|(title, url)| (stems(&title).intersection(&asked).count(), title, url))
+            .filter(|(shared, ..)| *shared > 0)
+            .collect();
+        ranked.sort_by_key(|(shared, ..)| std::cmp::Reverse(*shared));
+        if ranked.is_empty() {
+            return Vec::new();
+        }
+        let titles: Vec<&str> = ranked.iter().map(|(_, title, _)| title.as_str()).collect();
+        let (_, chosen) = self.planned(goal, &titles).await;
+        let at = |n: usize| ranked.get(n.checked_sub(1)?).map(|(.., url)| url.clone());
+        let mut urls: Vec<String> = Vec::new();
+        for url in chosen.into_iter().filter_map(at) {
+            if !urls.contains(&url) {
+                urls.push(url);
+            }
+        }
+        if self.agent.mind.is_none() {
+            urls = ranked.into_iter().filter(|(shared, ..)| *shared > 1).map(|(.., url)| url).collect();
+        }
+        urls
+    }
+
+    /// What a page has to say. Where the model says nothing that holds, the nearest passages speak.
+    async fn read(&mut self, page: &Page) -> Vec<KeyPoint> {
+        let claims = match &self.agent.mind {
+            None => Vec::new(),
+            Some(mind) => match mind.read(&self.meter, &self.questions, page).await {
+                Ok(claims) => claims,
+                Err(problem) => {
+                    self.failed("the reader", &problem.to_string());
+                    Vec::new()
+                }
+            },
+        };
+        let embedder = self.agent.embedder.as_deref();
+        let contract = Contract { questions: &self.questions, embedder, protected: &self.protected };
+        let held = contract.hold(page, claims, &mut self.report.dropped).await;
+        if !held.is_empty() {
+            return held;
+        }
+        let passages: Vec<(usize, &str)> = page.readable().map(|(number, p)| (number, page.says(p))).collect();
+        let nearest = contract.nearest(passages, EXTRACTED).await;
+        let claims = nearest.into_iter().map(|(n, text)| Claim { text: text.to_owned(), from: vec![n] }).collect();
+        // extracts that do not hold were nobody's claims
+        contract.hold(page, claims, &mut Dropped::default()).await
+    }
+
+    /// The summary, and the last word of the guard.
+    pub(super) async fn conclude(&mut self, goal: &str) {
+        let mut points = std::mem::take(&mut self.points);
+        let mut seen = BTreeSet::new();
+        points.retain(|p| seen.insert(p.text.to_lowercase()));
+        points.truncate(POINTS);
+        let mut kept = Vec::new();
+        for point in points {
+            if self.checked(&Action::Message { text: point.text.clone() }).await.decision == Decision::Allow {
+                kept.push(point);
+            } else {
+                self.report.dropped.dictated += 1;
+            }
+        }
+        let embedder = self.agent.embedder.as_deref();
+        let (protected, questions) = (self.protected.clone(), self.questions.clone());
+        let contract = Contract { questions: &questions, embedder, protected: &protected };
+        contract.compare(&mut kept).await;
+        let mut summary = self.written(goal, &kept, &contract).await;
+        let answer = Action::Message { text: summary.clone() };
+        if !summary.is_empty() && self.checked(&answer).await.decision != Decision::Allow {
+            self.report.dropped.dictated += 1;
+            summary.clear();
+        }
+        let cited: BTreeSet<&str> = kept.iter().flat_map(|p| p.citations.iter().map(|c| c.url.as_str())).collect();
+        self.report.citations = (self.pages.iter())
+            .filter(|page| cited.contains(page.url.as_str()))
+            .map(|page| Citation {
+                url: page.url.clone(),
+                title: page.title.clone(),
+                sha256: crate::hex(&Sha256::digest(page.text.as_bytes())),
+            })
+            .collect();
+        for (place, point) in kept.iter().enumerate() {
+            for other in point.contradicts.iter().filter(|other| **other > place) {
+                let url = point.citations.first().map(|c| c.url.clone()).unwrap_or_default();
+                let text = format!("key points {} and {} do not agree", place + 1, other + 1);
+                self.report.notes.push(Note { url, kind: "contradiction", text });
+            }
+        }
+        if kept.is_empty() && self.report.missing.is_empty() {
+            self.missed(goal, "nothing was found on the pages that answers it".to_owned());
+        }
+        self.report.summary = summary;
+        self.report.key_points = kept;
+    }
+
+    /// A summary of which each sentence rests on key points; the key points themselves where there is none.
+    async fn written(&mut self, goal: &str, points: &[KeyPoint], contract: &Contract<'_>) -> String {
+        let texts: Vec<&str> = points.iter().map(|p| p.text.as_str()).collect();
+        let mut sentences = Vec::new();
+        if let (Some(mind), false) = (&self.agent.mind, points.is_empty() || self.late) {
+            (self.told)(Event::Begins("writing", goal));
+            match mind.write(&self.meter, goal, &texts).await {
+                Err(problem) => self.failed("the writer", &problem.to_string()),
+                Ok(written) => {
+                    for sentence in written {
+                        let text = short(&sentence.text, 400);
+                        let at = |n: &usize| points.get(n.checked_sub(1)?);
+                        let rests: Vec<&KeyPoint> = sentence.claims.iter().filter_map(at).collect();
+                        if contract.rests(&text, &rests).await {
+                            sentences.push(text);
+                        } else {
+                            self.report.dropped.summary += 1;
+                        }
+                    }
+                }
+            }
+        }
+        if sentences.is_empty() {
+            sentences = texts.iter().take(4).map(|t| (*t).to_owned()).collect();
+        }
+        sentences.join(" ")
+    }
+
+    fn failed(&mut self, who: &str, why: &str) {
+        let name = self.agent.mind.as_ref().map(|m| m.model().name().to_owned()).unwrap_or_default();
+        let text = short(&format!("{who} ({name}) gave no answer: {why}"), 300);
+        if !self.report.notes.iter().any(|n| n.text == text) {
+            self.report.notes.push(Note { url: String::new(), kind: "model", text });
+        }
+    }
+
+    pub(super) fn missed(&mut self, url: &str, why: String) {
+        self.report.missing.push(Missing { url: short(url, 300), why: short(&why, 300) });
+    }
+}
+
+/// The goal asks how something is done.
+fn asks_how(goal: &str) -> bool {
+    let lower = goal.to_lowercase();
+    ["how to ", "how do ", "how can ", "steps to", "instructions for", "recipe"].iter().any(|w| lower.contains(w))
+}
