@@ -1,8 +1,8 @@
 //! A research agent that reads pages which an attacker may control, and is not hijacked.
 //!
-//! 1. `plan`: the goal becomes questions. 2. `fetch`: each page, and each redirect, is an [`Action`] that the guard
+//! 1. `plan`: the goal becomes questions. 2. `fetch`: each page, and each redirect, is an [`crate::Action`] that the guard
 //!    allows or not. 3. `read`: claims with the passages that bear them out. 4. `write`: a summary from the claims that
-//!    held. 5. The answer is an [`Action`], too.
+//!    held. 5. The answer is an [`crate::Action`], too.
 //!
 //! It holds by construction, not by good behaviour of the model: the components (`mind.rs`) have separate contexts and can
 //! say nothing but numbers and claims; links are candidates that policy admits; passages that order their reader are
