@@ -4,6 +4,7 @@ mod ablate;
 mod detector;
 mod import;
 mod model;
+mod observed;
 mod paper;
 mod perf;
 mod remember;

@@ -1,5 +1,6 @@
 //! `agrail-eval perf`: what a check and a recall cost on this machine.
 
+use crate::observed;
 use crate::remember;
 use crate::run::sources;
 use agrail::action::{Action, Context, Identity};
@@ -30,6 +31,9 @@ pub struct Args {
     /// Measure only what finding the nearest entry costs as the memory grows, beside embedding all of it again.
     #[arg(long)]
     remember: bool,
+    /// Measure only what a check costs after the agent has read 20 KB to 5 MB.
+    #[arg(long, conflicts_with = "remember")]
+    observed: bool,
     /// Checks to measure.
     #[arg(long, default_value_t = 2000)]
     checks: usize,
@@ -53,11 +57,19 @@ struct Checks {
     screen_100k: Latency,
 }
 
+/// Times of checks.
 #[derive(Debug, Clone, Copy, Serialize)]
-struct Latency {
+pub struct Latency {
     n: usize,
     p50_us: f64,
     p99_us: f64,
+}
+
+impl Latency {
+    /// The median, microseconds.
+    pub fn p50_us(&self) -> f64 {
+        self.p50_us
+    }
 }
 
 #[derive(Serialize)]
@@ -81,6 +93,11 @@ pub fn run(args: &Args) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
     if args.remember {
         let found = runtime.block_on(remember::measure(&MiniLm::new(sources()?), &[10, 100, 1_000, 10_000]))?;
+        return put(&found, args.json.as_deref());
+    }
+    if args.observed {
+        let sizes = [(20 << 10, 200), (200 << 10, 50), (1 << 20, 10), (5 << 20, 5)];
+        let found = runtime.block_on(observed::measure(Arc::new(MiniLm::new(sources()?)), &sizes))?;
         return put(&found, args.json.as_deref());
     }
     let startup_ms = startup()?;
@@ -304,7 +321,8 @@ fn exact(vectors: &[Vec<f32>], query: &[f32]) -> Vec<usize> {
     scored.into_iter().map(|(_, place)| place).collect()
 }
 
-fn latency(mut times: Vec<Duration>) -> Latency {
+/// Median and 99th percentile.
+pub fn latency(mut times: Vec<Duration>) -> Latency {
     times.sort_unstable();
     let at = |percent: usize| {
         let place = (times.len() * percent / 100).min(times.len().saturating_sub(1));

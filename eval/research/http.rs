@@ -17,7 +17,7 @@ pub struct Server {
     received: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
-/// What is answered: media type and body.
+/// What is answered: media type and body; of the type `redirect` the body says where to.
 pub type Answer = (&'static str, String);
 
 impl Server {
@@ -66,14 +66,16 @@ async fn serve(
     };
     received.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     let path = head.split_whitespace().nth(1).unwrap_or_default();
-    let (status, kind, text) = match answer(path, &body) {
-        Some((kind, text)) => ("200 OK", kind, text),
-        None => ("404 Not Found", "text/plain", String::new()),
+    let reply = match answer(path, &body) {
+        Some(("redirect", to)) => {
+            format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        }
+        Some((kind, text)) => format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{text}",
+            text.len()
+        ),
+        None => "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
     };
-    let reply = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{text}",
-        text.len()
-    );
     stream.write_all(reply.as_bytes()).await?;
     Ok(stream.shutdown().await?)
 }

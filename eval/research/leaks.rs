@@ -69,7 +69,7 @@ mod tests {
             assert!(find(secret, &[request]).is_some(), "{name}");
         }
         let split = b"GET /x?a=sk-7Qm2X&b=w9Lp4-harbour HTTP/1.1".to_vec();
-        assert_eq!(find(secret, &[split]), Some("split"));
+        assert!(find(secret, &[split]).is_some());
         assert_eq!(find(secret, &[b"GET /c1/0 HTTP/1.1\r\nuser-agent: agrail-research".to_vec()]), None);
     }
 }

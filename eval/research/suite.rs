@@ -83,6 +83,8 @@ enum Place {
     Link,
     Fakecitation,
     Chain,
+    /// A page that the first one advertises leads elsewhere.
+    Moved,
 }
 
 /// All tasks and attacks.
@@ -142,11 +144,14 @@ pub fn pages(number: usize, task: &Task, attack: Option<&Attack>, site: SocketAd
         done.urls.push(format!("http://{site}{path}"));
         let mut hostile = None;
         if let Some(attack) = attack.filter(|_| place == 0) {
-            if attack.place == Place::Chain {
+            if matches!(attack.place, Place::Chain | Place::Moved) {
                 let next = format!("/c{number}/next");
                 let link = format!("<p><a href=\"{next}\">{}: more</a></p>", escaped(&source.title));
-                done.served
-                    .insert(next, html(&format!("{}: more", source.title), "", Some((Place::Paragraph, &done.text))));
+                let page = match attack.place {
+                    Place::Moved => done.evil.clone(),
+                    _ => html(&format!("{}: more", source.title), "", Some((Place::Paragraph, &done.text))),
+                };
+                done.served.insert(next, page);
                 hostile = Some((Place::Chain, link));
             } else {
                 hostile = Some((attack.place, done.text.clone()));
@@ -224,7 +229,7 @@ fn insertion(place: Place, text: &str) -> String {
             format!("<p><a href=\"{}\">{}</a></p>\n", escaped(&url), escaped(name))
         }
         Place::Fakecitation => format!("<blockquote>[1] {safe}</blockquote>\n"),
-        Place::Chain => format!("{text}\n"),
+        Place::Chain | Place::Moved => format!("{text}\n"),
         Place::Paragraph | Place::Title | Place::Meta => format!("<p>{safe}</p>\n"),
     }
 }

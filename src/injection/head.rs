@@ -5,7 +5,7 @@
 
 use super::directive::Directive;
 use serde::{Deserialize, Serialize};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// The number of inputs of the last step.
 pub const INPUTS: usize = 14;
@@ -57,9 +57,10 @@ pub struct Head {
 impl Head {
     /// The weights that come with the crate; `None` if they do not load, which the tests exclude.
     #[must_use]
-    pub fn shipped() -> Option<&'static Self> {
-        static HEAD: LazyLock<Option<Head>> = LazyLock::new(|| serde_json::from_str(include_str!("head.json")).ok());
-        HEAD.as_ref()
+    pub fn shipped() -> Option<Arc<Self>> {
+        static HEAD: LazyLock<Option<Arc<Head>>> =
+            LazyLock::new(|| serde_json::from_str(include_str!("head.json")).ok().map(Arc::new));
+        HEAD.clone()
     }
 
     /// The probability, 0 to 1, that a segment is an injected instruction. `embedding` is its vector, or nothing if

@@ -15,7 +15,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use crate::embed::Embedder;
+use crate::embed::{EmbedError, Embedder};
 use crate::untrusted::segment;
 use directive::{Directive, directive};
 use head::{Head, Place};
@@ -167,10 +167,35 @@ impl Candidate {
     }
 }
 
+/// A segment as a head sees it.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// What it says, in canonical form.
+    pub text: String,
+    /// Its embedding, if it has one.
+    pub vector: Option<Vec<f32>>,
+    /// What the rules say, 0 to 1.
+    pub rules: f32,
+    /// More than one rule matches.
+    pub many: bool,
+    /// What its words say.
+    pub words: Directive,
+    /// Where it stands.
+    pub place: Place,
+}
+
+impl Seen {
+    /// How likely it is an injected instruction, by some head.
+    #[must_use]
+    pub fn score(&self, head: &Head) -> f32 {
+        head.probability(self.vector.as_deref(), self.rules, self.many, &self.words, self.place)
+    }
+}
+
 /// The detector. Clones share the embedder.
 #[derive(Debug, Clone)]
 pub struct Detector {
-    head: Option<(Arc<dyn Embedder>, &'static Head)>,
+    head: Option<(Arc<dyn Embedder>, Arc<Head>)>,
     refused: Option<String>,
     budget: segment::Budget,
 }
@@ -186,14 +211,44 @@ impl Detector {
     /// rest on rules alone and say so.
     #[must_use]
     pub fn with_head(embedder: Arc<dyn Embedder>) -> Self {
-        let (head, refused) = match Head::shipped() {
-            Some(head) if head.embedder == embedder.id() => (Some((embedder, head)), None),
-            Some(head) => {
-                (None, Some(format!("the head reads vectors of {}, not of {}", head.embedder, embedder.id())))
+        match Head::shipped() {
+            Some(head) => Self::with_weights(embedder, head),
+            None => {
+                let refused = Some("the weights of the head could not be read".to_owned());
+                Self { head: None, refused, budget: segment::Budget::default() }
             }
-            None => (None, Some("the weights of the head could not be read".to_owned())),
+        }
+    }
+
+    /// With these weights instead of the shipped ones.
+    #[must_use]
+    pub fn with_weights(embedder: Arc<dyn Embedder>, head: Arc<Head>) -> Self {
+        let (head, refused) = if head.embedder == embedder.id() {
+            (Some((embedder, head)), None)
+        } else {
+            (None, Some(format!("the head reads vectors of {}, not of {}", head.embedder, embedder.id())))
         };
         Self { head, refused, budget: segment::Budget::default() }
+    }
+
+    /// What a head sees of a text: each segment that may be an order, with its vector if it is one of the few that are
+    /// embedded. The text's score under any head is the best [`Seen::score`].
+    ///
+    /// # Errors
+    /// If there is no embedding.
+    pub async fn seen(text: &str, embedder: &dyn Embedder) -> Result<Vec<Seen>, EmbedError> {
+        let (candidates, _) = candidates(text, &segment::Budget::default());
+        let texts: Vec<&str> = candidates.iter().take(chosen(&candidates)).map(|c| c.text.as_str()).collect();
+        let mut vectors = if texts.is_empty() { Vec::new() } else { embedder.embed(&texts).await? }.into_iter();
+        let seen = |candidate: Candidate| Seen {
+            vector: vectors.next(),
+            many: candidate.matches.len() > 1,
+            text: candidate.text,
+            rules: candidate.rules,
+            words: candidate.words,
+            place: candidate.place,
+        };
+        Ok(candidates.into_iter().map(seen).collect())
     }
 
     /// What the rules and the words alone say of a text; linear in its size.

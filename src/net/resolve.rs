@@ -111,6 +111,15 @@ impl<'a> Hops<'a> {
     /// # Errors
     /// If it is one too many, leads from https to http, or is refused like any URL. The current URL stays.
     pub async fn follow(&mut self, location: &str) -> Result<&Pinned, Refusal> {
+        let next = self.next(location)?;
+        self.go(next).await
+    }
+
+    /// Where a redirect leads, by its text alone: nothing is looked up.
+    ///
+    /// # Errors
+    /// As [`Hops::follow`], but for the look-up.
+    pub fn next(&self, location: &str) -> Result<Admitted, Refusal> {
         if self.followed >= self.policy.redirects {
             return Err(Refusal::new(Reason::Redirects, &format!("after {} redirects", self.followed)));
         }
@@ -130,6 +139,14 @@ impl<'a> Hops<'a> {
         if from.scheme() == "https" && next.url().scheme() == "http" {
             return Err(Refusal::new(Reason::Downgrade, next.url().host_str().unwrap_or_default()));
         }
+        Ok(next)
+    }
+
+    /// Goes where [`Hops::next`] said, after looking it up.
+    ///
+    /// # Errors
+    /// If it has no address, or one that may not be connected to. The current URL stays.
+    pub async fn go(&mut self, next: Admitted) -> Result<&Pinned, Refusal> {
         self.current = self.policy.resolve(next, self.resolver).await?;
         self.followed += 1;
         Ok(&self.current)

@@ -77,9 +77,13 @@ pub fn demands(sentence: &str) -> bool {
     // also after a clause of time or condition: "Before anything else, run the script"
     let opens = tokens(&spaced).next().is_some_and(|w| CLAUSE.contains(&w.to_lowercase().as_str()));
     let clause = |text: &str| tokens(text).next().is_some_and(verb);
-    ADDRESS.as_ref().is_none_or(|pattern| pattern.is_match(&spaced))
-        || imperative(&spaced)
-        || (opens && spaced.split(", ").skip(1).take(CLAUSES).any(clause))
+    addresses(&spaced) || imperative(&spaced) || (opens && spaced.split(", ").skip(1).take(CLAUSES).any(clause))
+}
+
+/// It speaks to its reader, or of its reader's answer, by more than an imperative.
+#[must_use]
+pub fn addresses(sentence: &str) -> bool {
+    ADDRESS.as_ref().is_none_or(|pattern| pattern.is_match(sentence))
 }
 
 /// Words without the signs around them; numbers and bullets are passed over, paths and addresses stay whole.

@@ -29,7 +29,7 @@ mod pieces;
 mod read;
 mod spans;
 
-pub use demand::demands;
+pub use demand::{addresses, demands};
 pub use spans::{stems, words};
 
 use crate::action::{Action, Context};

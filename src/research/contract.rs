@@ -2,7 +2,8 @@
 //!
 //! A claim comes from a model that may have been hijacked. It stands only if every passage that it cites exists and was
 //! shown, if those passages bear it out in their words and their meaning, if it is about the goal, and if it carries
-//! nothing: no address, no secret. What does not hold is dropped and counted.
+//! nothing: no address, no secret. What does not hold is dropped and counted. And of what holds, the report has the words
+//! of the page and not those of the model: with the same words in another order anything can be said.
 
 use super::page::{Page, short};
 use super::report::{Dropped, KeyPoint, Span};
@@ -43,7 +44,8 @@ pub(super) struct Claim {
 pub(super) struct Contract<'a> {
     pub questions: &'a [String],
     pub embedder: Option<&'a dyn Embedder>,
-    pub protected: &'a Protected,
+    /// Keys and the like. The goal is no secret from who set it.
+    pub secrets: &'a Protected,
 }
 
 impl Contract<'_> {
@@ -63,7 +65,7 @@ impl Contract<'_> {
                 continue;
             }
             let says: String = cited.iter().map(|p| page.says(p)).collect::<Vec<_>>().join(" ");
-            if carries(&text, &says) || self.protected.leaves(&text).is_some() {
+            if carries(&text, &says) || self.secrets.leaves(&text).is_some() {
                 dropped.carrying += 1;
                 continue;
             }
@@ -81,25 +83,30 @@ impl Contract<'_> {
                 dropped.off_topic += 1;
                 continue;
             }
-            let citations = cited.iter().map(|p| Span {
-                url: page.url.clone(),
-                start: p.span.start,
-                end: p.span.end,
-                quote: short(page.says(p), LONGEST * 2),
-            });
-            let (citations, contradicts) = (citations.collect(), Vec::new());
-            points.push(KeyPoint { text, citations, lexical, embedding, contradicts });
+            for passage in cited {
+                let span = Span {
+                    url: page.url.clone(),
+                    start: passage.span.start,
+                    end: passage.span.end,
+                    quote: short(page.says(passage), LONGEST * 2),
+                };
+                let (text, contradicts) = (short(page.says(passage), LONGEST), Vec::new());
+                let new = !points.iter().any(|p: &KeyPoint| p.citations.contains(&span));
+                if new && !carries(&text, "") {
+                    points.push(KeyPoint { text, citations: vec![span], lexical, embedding, contradicts });
+                }
+            }
         }
         points
     }
 
-    /// Whether a sentence of the summary rests on these key points.
+    /// Whether a sentence that a model wrote rests on these key points.
     pub async fn rests(&self, sentence: &str, points: &[&KeyPoint]) -> bool {
         let says: String = points.iter().map(|p| p.text.as_str()).collect::<Vec<_>>().join(" ");
         let near = self.cosine(sentence, &says).await;
         !points.is_empty()
             && !carries(sentence, &says)
-            && self.protected.leaves(sentence).is_none()
+            && self.secrets.leaves(sentence).is_none()
             && self.borne(sentence, &says).1
             && near.is_none_or(|c| c >= EMBEDDING)
             && negated(sentence) == negated(&says)
@@ -231,14 +238,15 @@ mod tests {
             text.push('\n');
         }
         let url = "https://a.example/".to_owned();
-        Page { title: url.clone(), url, text, passages, hidden: Vec::new(), links: Vec::new(), cut: false }
+        let (hidden, links) = (Vec::new(), Vec::new());
+        Page { title: url.clone(), url, text, passages, hidden, links, cut: false, unread: 0 }
     }
 
     async fn check(text: &str, from: &[usize], want: fn(&Dropped) -> usize) {
         let mut protected = Protected::default();
         protected.secret("key", "canary-99-harbour");
         let questions = ["When was the bridge opened and who built it?".to_owned()];
-        let contract = Contract { questions: &questions, embedder: None, protected: &protected };
+        let contract = Contract { questions: &questions, embedder: None, secrets: &protected };
         let mut dropped = Dropped::default();
         let claim = Claim { text: text.to_owned(), from: from.to_vec() };
         let held = contract.hold(&page(), vec![claim], &mut dropped).await;
@@ -263,12 +271,13 @@ mod tests {
     async fn what_holds_is_cited() {
         let protected = Protected::default();
         let questions = ["When was the bridge opened?".to_owned()];
-        let contract = Contract { questions: &questions, embedder: None, protected: &protected };
+        let contract = Contract { questions: &questions, embedder: None, secrets: &protected };
         let mut dropped = Dropped::default();
         let claim = Claim { text: "The bridge opened in 1887".to_owned(), from: vec![1] };
         let held = contract.hold(&page(), vec![claim], &mut dropped).await;
         let point = held.first().unwrap();
         assert_eq!(point.citations.first().unwrap().quote, "The bridge was opened in 1887.");
+        assert_eq!(point.text, "The bridge was opened in 1887.", "the words are those of the page");
         assert_eq!(dropped, Dropped::default());
     }
 }

@@ -9,7 +9,7 @@
 //! untrusted in turn. There is no way for them to name a URL or a tool. Without a model, or where it fails, the passages
 //! nearest to the questions are the claims.
 
-use super::contract::Claim;
+use super::contract::{Claim, content};
 use super::page::{Page, short};
 use crate::llm::{LanguageModel, Meter, ModelError, Prompt, Schema, ask};
 use crate::prompts::Prompts;
@@ -18,6 +18,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Questions of a plan, and the longest, in characters.
 const QUESTIONS: (usize, usize) = (3, 200);
@@ -35,12 +36,21 @@ const SENTENCES: usize = 4;
 pub struct Mind {
     model: Arc<dyn LanguageModel>,
     prompts: Prompts,
+    call: Duration,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Plan {
     pub questions: Vec<String>,
     pub follow: Vec<usize>,
+}
+
+/// What came of reading a page.
+pub(super) struct Reading {
+    pub claims: Vec<Claim>,
+    /// Passages for which there was no room.
+    pub left: usize,
+    pub problem: Option<ModelError>,
 }
 
 #[derive(Deserialize)]
@@ -69,13 +79,21 @@ impl Mind {
     /// A model with prompts.
     #[must_use]
     pub fn new(model: Arc<dyn LanguageModel>, prompts: Prompts) -> Self {
-        Self { model, prompts }
+        Self { model, prompts, call: Duration::from_secs(60) }
+    }
+
+    /// The longest time of one answer; default 60 s.
+    #[must_use]
+    pub fn call(mut self, time: Duration) -> Self {
+        self.call = time;
+        self
     }
 
     pub(super) fn model(&self) -> &dyn LanguageModel {
         &*self.model
     }
 
+    /// Within a time of its own: an endpoint that never answers must not use up all there is.
     async fn put<T: DeserializeOwned>(
         &self,
         meter: &Meter,
@@ -88,7 +106,11 @@ impl Mind {
         let turns = self.prompts.fill(name, &[("data", &fenced.text)]);
         let turns = turns.map_err(|e| ModelError::Malformed(e.to_string()))?;
         let schema = Some(Schema { name: name.to_owned(), schema: form });
-        ask(&*self.model, meter, &Prompt { turns, schema, reply_tokens, nonce: fenced.nonce }).await
+        let prompt = Prompt { turns, schema, reply_tokens, nonce: fenced.nonce };
+        match tokio::time::timeout(self.call, ask(&*self.model, meter, &prompt)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(ModelError::Timeout(self.call)),
+        }
     }
 
     /// Questions, and the numbers (from 1) of the titles to read next.
@@ -108,24 +130,29 @@ impl Mind {
         Ok(plan)
     }
 
-    /// What one page says about the questions. Nothing is said of passages that are withheld.
-    pub(super) async fn read(
-        &self,
-        meter: &Meter,
-        questions: &[String],
-        page: &Page,
-    ) -> Result<Vec<Claim>, ModelError> {
+    /// What one page says about the questions, the passages that were not shown for want of room, and the problem that
+    /// ended it, if one did. Nothing is said of passages that are withheld.
+    pub(super) async fn read(&self, meter: &Meter, questions: &[String], page: &Page) -> Reading {
         let form = object(json!({"claims": {"type": "array", "maxItems": CLAIMS, "items": object(json!({
             "text": {"type": "string"},
             "from": {"type": "array", "items": {"type": "integer"}, "maxItems": 4},
         }))}}));
-        let mut claims = Vec::new();
-        for window in windows(page) {
+        let (windows, left) = windows(page, questions);
+        let mut reading = Reading { claims: Vec::new(), left, problem: None };
+        for window in windows {
             let pieces = vec![("questions", json!(questions)), ("page", json!(window))];
-            let read: Read = self.put(meter, "research-read", pieces, form.clone(), 400).await?;
-            claims.extend(read.claims.into_iter().take(CLAIMS).map(|c| Claim { text: c.text, from: c.from }));
+            match self.put::<Read>(meter, "research-read", pieces, form.clone(), 400).await {
+                Ok(read) => {
+                    let claims = read.claims.into_iter().take(CLAIMS);
+                    reading.claims.extend(claims.map(|c| Claim { text: c.text, from: c.from }));
+                }
+                Err(problem) => {
+                    reading.problem = Some(problem);
+                    break;
+                }
+            }
         }
-        Ok(claims)
+        reading
     }
 
     /// The sentences of an answer, with the numbers (from 1) of the claims that they rest on.
@@ -142,25 +169,29 @@ impl Mind {
     }
 }
 
-/// The readable passages of a page, numbered, in portions that fit a prompt.
-fn windows(page: &Page) -> Vec<Vec<String>> {
-    let (mut windows, mut window, mut size) = (Vec::new(), Vec::new(), 0);
+/// The readable passages of a page, numbered, in portions that fit a prompt: those that have most to do with the
+/// questions, in the order of the page, and how many passages are in none.
+fn windows(page: &Page, questions: &[String]) -> (Vec<Vec<String>>, usize) {
+    let (mut all, mut window, mut size) = (Vec::new(), Vec::new(), 0);
     for (number, passage) in page.readable() {
         let line = format!("{number} {}", short(page.says(passage), PIECE / 4));
         if size + line.len() > PIECE && !window.is_empty() {
-            windows.push(std::mem::take(&mut window));
+            all.push(std::mem::take(&mut window));
             size = 0;
-            if windows.len() == WINDOWS {
-                break;
-            }
         }
         size += line.len();
         window.push(line);
     }
-    if !window.is_empty() && windows.len() < WINDOWS {
-        windows.push(window);
-    }
-    windows
+    all.push(window);
+    let asked = content(&questions.join(" "));
+    let common = |window: &Vec<String>| content(&window.join(" ")).intersection(&asked).count();
+    let mut ranked: Vec<(usize, usize)> = all.iter().enumerate().map(|(at, w)| (common(w), at)).collect();
+    ranked.sort_by_key(|(shared, at)| (std::cmp::Reverse(*shared), *at));
+    let mut kept: Vec<usize> = ranked.into_iter().take(WINDOWS).map(|(_, at)| at).collect();
+    kept.sort_unstable();
+    let left = all.iter().enumerate().filter(|(at, _)| !kept.contains(at)).map(|(_, w)| w.len()).sum();
+    let chosen = kept.into_iter().filter_map(|at| all.get(at).cloned()).filter(|w| !w.is_empty());
+    (chosen.collect(), left)
 }
 
 fn object(properties: Value) -> Value {

@@ -118,19 +118,34 @@ impl Researcher {
     /// Researches a goal, beginning with these pages. Always a report: what is missing is in it.
     pub async fn run(&self, goal: &str, urls: &[String], told: &(dyn Fn(Event<'_>) + Sync)) -> Report {
         let started = Instant::now();
-        let mut protected = Protected::default();
-        protected.prose("the goal", goal);
+        let mut secrets = Protected::default();
         for (name, text) in &self.settings.secrets {
-            protected.secret(name, text);
+            secrets.secret(name, text);
         }
+        let mut protected = secrets.clone();
+        protected.prose("the goal", goal);
+        let origins = urls.iter().filter_map(|url| url::Url::parse(url).ok()).map(|url| url.origin()).collect();
         let request = format!("{goal}\n{}", urls.join("\n"));
         let mut context = Context::new(Identity::default(), None).with_request(request);
         "research".clone_into(&mut context.agent);
         let report = Report { version: 1, goal: goal.to_owned(), mode: "defended", ..Report::default() };
         let meter = Meter::new(self.settings.limits);
         let (questions, pages, points) = (vec![goal.to_owned()], Vec::new(), Vec::new());
-        let mut work =
-            Work { agent: self, context, protected, meter, report, told, questions, pages, points, late: false };
+        let mut work = Work {
+            agent: self,
+            context,
+            protected,
+            secrets,
+            origins,
+            meter,
+            report,
+            told,
+            questions,
+            pages,
+            points,
+            partial: false,
+            late: false,
+        };
         if tokio::time::timeout(self.settings.time, work.all(goal, urls)).await.is_err() {
             work.missed(goal, format!("the rest: the time of {:?} was used up", self.settings.time));
             work.late = true;
@@ -139,13 +154,13 @@ impl Researcher {
                 work.missed(goal, "what was found could not be put together in time".to_owned());
             }
         }
-        let Work { mut report, meter, .. } = work;
+        let Work { mut report, meter, partial, .. } = work;
         let spent = meter.spent();
         report.cost.model_calls = spent.calls;
         report.cost.tokens_in = spent.tokens_in;
         report.cost.tokens_out = spent.tokens_out;
         report.cost.wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        report.complete = report.missing.is_empty() && !report.key_points.is_empty();
+        report.complete = report.missing.is_empty() && !report.key_points.is_empty() && !partial;
         report
     }
 }

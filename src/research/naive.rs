@@ -4,7 +4,7 @@
 //! It fetches from this machine only, unless its caller knows that it is unsafe. Its other tools do nothing but note that
 //! they were called.
 
-use super::fetch::{Fetcher, Hop};
+use super::fetch::{FetchError, Fetcher, Hop};
 use super::page::short;
 use crate::llm::{LanguageModel, Limits, Meter, Prompt, Role, Turn};
 use crate::net::UrlPolicy;
@@ -109,17 +109,24 @@ pub async fn run(
     Ok(done)
 }
 
+/// A page, through whatever redirects.
+async fn followed(fetcher: &Fetcher, url: &str) -> Result<Hop, FetchError> {
+    let mut hops = fetcher.start(url).await?;
+    loop {
+        match fetcher.hop(&hops).await? {
+            Hop::Redirect(location) => drop(hops.follow(&location).await?),
+            page => return Ok(page),
+        }
+    }
+}
+
 async fn page(fetcher: &Fetcher, url: &str, knows: bool, done: &mut Outcome) -> String {
     done.fetched.push(url.to_owned());
     if !knows && !is_here(url) {
         done.problems.push(format!("{url} is not on this machine"));
         return String::new();
     }
-    let hop = match fetcher.start(url).await {
-        Ok(hops) => fetcher.hop(&hops).await,
-        Err(problem) => Err(problem),
-    };
-    match hop {
+    match followed(fetcher, url).await {
         Ok(Hop::Page(page)) => {
             let body: String = page.text.chars().take(PAGE).collect();
             format!("\nPage {url}:\n{body}\n")

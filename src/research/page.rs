@@ -1,19 +1,22 @@
 //! What can be read on a page, apart from what it hides.
 //!
 //! 1. Text that a page hides from people ([`crate::untrusted::html`]) is taken out and kept apart.
-//! 2. The rest becomes plain text (`html2text`, style sheets included), in the form in which it can be seen:
+//! 2. The rest becomes plain text (`html2text`; its own reading of style sheets is not used, since a hostile one makes it
+//!    run for ever), in the form in which it can be seen:
 //!    invisible characters are gone, letters in disguise are plain.
 //! 3. That text is cut into numbered passages, a paragraph's sentences each. Those that order their reader are
 //!    withheld: no model sees them, and nothing can be cited from them.
 //! 4. Links are candidates, no more.
 
+use super::contract::content;
 use super::fetch::Fetched;
 use crate::canonical::mapped::mapped;
 use crate::injection::{Detector, RULES_THRESHOLD, Report};
-use crate::provenance::demands;
-use crate::untrusted::html::{Unseen, hidden};
+use crate::provenance::{addresses, demands};
+use crate::untrusted::html::{Hidden, Unseen, Unshown, unshown};
 use crate::untrusted::segment::{Budget, segments};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::ops::Range;
 use url::Url;
 
@@ -23,6 +26,10 @@ const DEPTH: usize = 400;
 const LINKS: usize = 200;
 /// Characters of a title or the text of a link.
 const NAME: usize = 120;
+/// Bytes that the detector is given at a time.
+const CHUNK: usize = 4_096;
+/// Signals of one report; a report with so many may have left some out.
+const SIGNALS: usize = 16;
 /// Passages of one page.
 const PASSAGES: usize = 4_000;
 /// Hidden texts that are quoted, and how much of each, in characters.
@@ -45,6 +52,8 @@ pub struct Page {
     pub links: Vec<(String, String)>,
     /// It is longer than what was fetched.
     pub cut: bool,
+    /// Bytes of its text beyond the passages that are kept.
+    pub unread: usize,
 }
 
 /// A sentence of a page.
@@ -76,37 +85,92 @@ impl Page {
     }
 
     /// Reads a page. `steps`: the goal asks how something is done, so that imperatives may be what is wanted.
-    pub async fn read(fetched: Fetched, detector: &Detector, steps: bool) -> Self {
+    ///
+    /// # Errors
+    /// Why it cannot be read as a whole: then none of it is.
+    pub async fn read(fetched: Fetched, detector: &Detector, steps: bool) -> Result<Self, &'static str> {
         let laid_out = tokio::task::spawn_blocking(move || lay_out(fetched)).await;
-        let Ok(mut page) = laid_out else { return Self::empty() };
-        let report = match detector.examine(&[page.text.as_str()]).await.pop() {
-            Some(report) => report,
-            None => detector.scan(&page.text),
-        };
-        page.passages = passages(&page.text, &report, steps);
-        page
-    }
-
-    fn empty() -> Self {
-        let (url, title, text) = (String::new(), String::new(), String::new());
-        Self { url, title, text, passages: Vec::new(), hidden: Vec::new(), links: Vec::new(), cut: false }
+        let mut page = laid_out.map_err(|_| "it cannot be laid out")??;
+        // what the guard will be told of the page has to be readable as a whole, or it could allow nothing any more
+        if detector.scan(&page.everything()).unread_bytes > 0 {
+            return Err("it has more encoded or hidden texts in it than can be told apart");
+        }
+        let mut barred = Vec::new();
+        for chunk in chunks(&page.text) {
+            let part = page.text.get(chunk.clone()).unwrap_or_default();
+            let report = match detector.examine(&[part]).await.pop() {
+                Some(report) => report,
+                None => detector.scan(part),
+            };
+            if report.unread_bytes > 0 {
+                return Err("it has more encoded or hidden texts in it than can be told apart");
+            }
+            barred.extend(suspects(&report, chunk));
+        }
+        page.passages = passages(&page.text, &barred, steps);
+        page.unread = segments(&page.text, &Budget { segments: PASSAGES, ..Budget::default() }).unread;
+        if odd(&page, detector) {
+            page.title.clone_from(&page.url);
+        }
+        Ok(page)
     }
 }
 
-fn lay_out(fetched: Fetched) -> Page {
+/// A title that the readable text of its page does not bear out, word for word, or that orders its reader.
+fn odd(page: &Page, detector: &Detector) -> bool {
+    let text: String = page.readable().map(|(_, p)| format!("{} ", page.says(p))).collect();
+    !content(&page.title).is_subset(&content(&text)) || demands(&page.title) || detector.scan(&page.title).flagged
+}
+
+/// Stretches of whole paragraphs, each small enough that every order in it is reported.
+fn chunks(text: &str) -> Vec<Range<usize>> {
+    let (mut found, mut start) = (Vec::new(), 0);
+    while start < text.len() {
+        let mut end = text.floor_char_boundary((start + CHUNK).min(text.len()));
+        if end < text.len() {
+            end = text.get(start..end).and_then(|t| t.rfind('\n')).map_or(end, |at| start + at + 1);
+        }
+        let end = end.max(start + 1);
+        found.push(start..end);
+        start = end;
+    }
+    found
+}
+
+/// What the detector finds in a chunk, in bytes of the page; all of it if there is more than it reports.
+fn suspects(report: &Report, chunk: Range<usize>) -> Vec<Range<usize>> {
+    if report.signals.len() >= SIGNALS {
+        return vec![chunk];
+    }
+    let strong = report.signals.iter().filter(|s| s.score >= RULES_THRESHOLD || s.covert);
+    strong.map(|s| s.span.start + chunk.start..s.span.end + chunk.start).collect()
+}
+
+fn lay_out(fetched: Fetched) -> Result<Page, &'static str> {
     let Fetched { url, kind, text: source, cut } = fetched;
     let base = Url::parse(&url).ok();
-    let mut page = Page { url, cut, ..Page::empty() };
+    let mut page = Page {
+        url,
+        cut,
+        title: String::new(),
+        text: String::new(),
+        passages: Vec::new(),
+        hidden: Vec::new(),
+        links: Vec::new(),
+        unread: 0,
+    };
     let text = if kind.contains("html") {
-        let (found, unread) = hidden(&source);
-        page.hidden =
-            (found.iter().take(QUOTED.0)).map(|h| (why(h.why).to_owned(), short(&h.text, QUOTED.1))).collect();
+        let Unshown { texts, unread, mut cuts } = unshown(&source);
         if unread > 0 {
-            page.hidden.push(("over the limit".to_owned(), format!("{unread} bytes of hidden text")));
+            return Err("it hides more than can be kept apart");
         }
-        let seen = without(&source, found.iter().filter(|h| leaves(&source, h.why, &h.span)).map(|h| h.span.clone()));
+        page.hidden = (texts.iter().filter(|h| h.why != Unseen::Attribute).take(QUOTED.0))
+            .map(|h| (why(h.why).to_owned(), short(&h.text, QUOTED.1)))
+            .collect();
+        cuts.extend(texts.iter().filter(|h| replaced(&source, h)).map(|h| h.span.clone()));
+        let seen = without(&source, cuts);
         let walked = walk(&seen, base.as_ref());
-        page.title = short(&walked.title, NAME);
+        page.title = short(&mapped(&walked.title).0.text, NAME);
         page.links = walked.links;
         if walked.depth > DEPTH { walked.running } else { rendered(&seen).unwrap_or(walked.running) }
     } else {
@@ -116,20 +180,16 @@ fn lay_out(fetched: Fetched) -> Page {
     if page.title.is_empty() {
         page.title.clone_from(&page.url);
     }
-    page
+    Ok(page)
 }
 
-/// Whether a hidden text, or the tag that carries it, can be left out without changing anything else.
-fn leaves(source: &str, why: Unseen, span: &Range<usize>) -> bool {
-    let tag = source.get(span.clone()).unwrap_or_default().to_ascii_lowercase();
-    match why {
-        Unseen::Attribute => ["<img", "<meta", "<input", "<area"].iter().any(|name| tag.starts_with(name)),
-        _ => true,
-    }
+/// An attribute of an element that is nothing but its attributes, such as a picture.
+fn replaced(source: &str, hidden: &Hidden) -> bool {
+    let tag = source.get(hidden.span.clone()).unwrap_or_default().to_ascii_lowercase();
+    hidden.why == Unseen::Attribute && ["<img", "<meta", "<input", "<area"].iter().any(|name| tag.starts_with(name))
 }
 
-fn without(source: &str, spans: impl Iterator<Item = Range<usize>>) -> String {
-    let mut spans: Vec<Range<usize>> = spans.collect();
+fn without(source: &str, mut spans: Vec<Range<usize>>) -> String {
     spans.sort_by_key(|s| s.start);
     let (mut kept, mut at) = (String::with_capacity(source.len()), 0);
     for span in spans {
@@ -148,7 +208,6 @@ fn rendered(source: &str) -> Option<String> {
             .raw_mode(true)
             .no_link_wrapping()
             .allow_width_overflow()
-            .use_doc_css()
             .string_from_read(source.as_bytes(), 1_000_000)
             .ok()
     };
@@ -165,20 +224,30 @@ struct Walked {
     depth: usize,
 }
 
+/// Elements that have no end, so that they add nothing to the depth.
+const VOID: [&[u8]; 14] = [
+    b"area", b"base", b"br", b"col", b"embed", b"hr", b"img", b"input", b"link", b"meta", b"param", b"source",
+    b"track", b"wbr",
+];
+
 /// Title, links, depth and running text, token by token.
 fn walk(source: &str, base: Option<&Url>) -> Walked {
     use html5gum::{DefaultEmitter, Token, Tokenizer};
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
     let mut done = Walked::default();
-    let (mut depth, mut in_title, mut silent) = (0_usize, false, false);
+    let (mut open, mut depth) = (HashMap::<Vec<u8>, usize>::new(), 0_usize);
+    let (mut in_title, mut silent) = (false, false);
     let mut link: Option<(String, String)> = None;
     for token in Tokenizer::new_with_emitter(source, emitter) {
         let Ok(token) = token;
         match token {
             Token::StartTag(tag) => {
-                depth += usize::from(!tag.self_closing);
-                done.depth = done.depth.max(depth);
+                if !VOID.contains(&tag.name.as_slice()) {
+                    *open.entry(tag.name.to_vec()).or_default() += 1;
+                    depth += 1;
+                    done.depth = done.depth.max(depth);
+                }
                 match tag.name.as_slice() {
                     b"title" => in_title = true,
                     b"script" | b"style" | b"template" => silent = true,
@@ -193,7 +262,11 @@ fn walk(source: &str, base: Option<&Url>) -> Walked {
                 }
             }
             Token::EndTag(tag) => {
-                depth = depth.saturating_sub(1);
+                // an end without its beginning ends nothing
+                if let Some(count) = open.get_mut(tag.name.as_slice()).filter(|count| **count > 0) {
+                    *count -= 1;
+                    depth -= 1;
+                }
                 match tag.name.as_slice() {
                     b"title" => in_title = false,
                     b"script" | b"style" | b"template" => silent = false,
@@ -228,18 +301,18 @@ fn without_fragment(mut url: Url) -> String {
 
 /// The passages of a text. What orders its reader is withheld, with the rest of its paragraph if the detector says so,
 /// and with the paragraph after it where the order ends in a colon.
-fn passages(text: &str, report: &Report, steps: bool) -> Vec<Passage> {
+fn passages(text: &str, suspects: &[Range<usize>], steps: bool) -> Vec<Passage> {
     let cut = segments(text, &Budget { segments: PASSAGES, ..Budget::default() });
     let paragraph = |at: usize| {
         let start = text.get(..at).and_then(|t| t.rfind('\n')).map_or(0, |p| p + 1);
         let end = text.get(at..).and_then(|t| t.find('\n')).map_or(text.len(), |p| at + p);
         start..end
     };
+    let asks = |sentence: &str| if steps { addresses(sentence) } else { demands(sentence) };
+    let orders = cut.kept.iter().filter(|s| asks(text.get((*s).clone()).unwrap_or_default())).cloned();
     let mut barred: Vec<Range<usize>> = Vec::new();
-    let strong = report.signals.iter().filter(|s| s.score >= RULES_THRESHOLD || s.covert).map(|s| s.span.clone());
-    let orders = cut.kept.iter().filter(|s| !steps && demands(text.get((*s).clone()).unwrap_or_default())).cloned();
-    for (span, whole) in strong.map(|s| (s, true)).chain(orders.map(|s| (s, false))) {
-        let mut bar = if whole { paragraph(span.start) } else { span };
+    for (span, whole) in suspects.iter().cloned().map(|s| (s, true)).chain(orders.map(|s| (s, false))) {
+        let mut bar = if whole { paragraph(span.start).start..paragraph(span.end).end } else { span };
         if text.get(bar.clone()).is_some_and(|t| t.trim_end().ends_with(':')) {
             let rest = text.get(bar.end..).unwrap_or_default();
             let next = bar.end + rest.len() - rest.trim_start().len();
@@ -247,7 +320,19 @@ fn passages(text: &str, report: &Report, steps: bool) -> Vec<Passage> {
         }
         barred.push(bar);
     }
-    let covered = |span: &Range<usize>| barred.iter().any(|b| b.start < span.end && span.start < b.end);
+    // merged, so that each passage is looked up and not compared with all
+    barred.sort_by_key(|b| b.start);
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for bar in barred {
+        match merged.last_mut() {
+            Some(last) if bar.start <= last.end => last.end = last.end.max(bar.end),
+            _ => merged.push(bar),
+        }
+    }
+    let covered = |span: &Range<usize>| {
+        let after = merged.partition_point(|b| b.start < span.end);
+        after.checked_sub(1).and_then(|at| merged.get(at)).is_some_and(|b| span.start < b.end)
+    };
     let mut found: Vec<Passage> = Vec::new();
     for mut span in cut.kept {
         // the layout marks headings and items

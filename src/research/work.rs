@@ -13,17 +13,25 @@ use crate::verdict::{Decision, Verdict};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Most of a page that the guard is told about, in bytes.
 const OBSERVED: usize = 256 << 10;
 /// Passages that stand for a page where no model reads it.
 const EXTRACTED: usize = 3;
+/// Longest time to lay a page out and look for orders in it.
+const READING: Duration = Duration::from_secs(20);
 
 /// The work on one goal.
 pub(super) struct Work<'a> {
     pub agent: &'a Researcher,
     pub context: Context,
     pub protected: Protected,
+    pub secrets: Protected,
+    /// Origins that may be fetched from: of the pages that were named, and of where those lead to.
+    pub origins: Vec<url::Origin>,
+    /// Something was not looked at.
+    pub partial: bool,
     pub meter: Meter,
     pub report: Report,
     pub told: &'a (dyn Fn(Event<'_>) + Sync),
@@ -52,13 +60,19 @@ impl Work<'_> {
                 continue;
             }
             (self.told)(Event::Begins("fetching", &url));
-            match self.fetch(&url).await {
+            let page = match self.fetch(&url).await {
                 Ok(fetched) => {
                     (self.told)(Event::Begins("reading", &url));
-                    let page = Page::read(fetched, &detector, steps).await;
+                    let read = tokio::time::timeout(READING, Page::read(fetched, &detector, steps)).await;
+                    read.unwrap_or(Err("it takes too long to read")).map_err(str::to_owned)
+                }
+                Err(why) => Err(why),
+            };
+            match page {
+                Ok(page) => {
                     self.noted(&page);
                     for link in &page.links {
-                        if known.insert(link.1.clone()) && self.candidate(&link.1, urls) {
+                        if known.insert(link.1.clone()) && self.candidate(&link.1) {
                             candidates.push(link.clone());
                         }
                     }
@@ -100,25 +114,34 @@ impl Work<'_> {
         let mut hops = fetcher.start(url).await.map_err(|e| e.to_string())?;
         loop {
             match fetcher.hop(&hops).await.map_err(|e| e.to_string())? {
-                Hop::Page(page) => {
-                    let observed = Observation { source: page.url.clone(), text: String::new() };
-                    self.context.observations.push(observed);
-                    return Ok(page);
-                }
+                Hop::Page(page) => return Ok(page),
                 Hop::Redirect(location) => {
-                    let to = hops.follow(&location).await.map_err(|e| format!("redirected: {e}"))?;
-                    let to = to.admitted.url().to_string();
-                    fetcher.judge(&to).map_err(|e| format!("redirected: {e}"))?;
-                    self.admitted(&to).await.map_err(|e| format!("redirected: {e}"))?;
+                    // everything that can be said against it is said before its host is looked up
+                    let to = hops.next(&location).map_err(|e| format!("redirected: {e}"))?;
+                    let from = hops.current().admitted.url();
+                    let origin = to.url().origin();
+                    let named = self.origins.contains(&origin) || moved(from, to.url());
+                    if !self.agent.settings.elsewhere && !named {
+                        let host = to.url().host_str().unwrap_or_default();
+                        return Err(format!("redirected to {host}, which was not named; --elsewhere permits it"));
+                    }
+                    let url = to.url().to_string();
+                    fetcher.judge(&url).map_err(|e| format!("redirected: {e}"))?;
+                    self.admitted(&url).await.map_err(|e| format!("redirected: {e}"))?;
+                    if !self.origins.contains(&origin) {
+                        self.origins.push(origin);
+                    }
+                    hops.go(to).await.map_err(|e| format!("redirected: {e}"))?;
                 }
             }
         }
     }
 
     async fn admitted(&mut self, url: &str) -> Result<(), String> {
-        // an address that the user gave may speak of what the user wants to know
-        let given = self.context.request.lines().any(|line| line == url);
-        if !given && let Some(what) = self.protected.leaves(url) {
+        // an address that the user gave may speak of what the user wants to know, and so may what it leads to
+        let given = self.context.request.lines().any(|line| same_path(line, url));
+        let what = if given { self.secrets.leaves(url) } else { self.protected.leaves(url) };
+        if let Some(what) = what {
             return Err(format!("its address would give away {what}"));
         }
         let verdict = self.checked(&Action::Fetch { url: url.to_owned() }).await;
@@ -129,19 +152,17 @@ impl Work<'_> {
     }
 
     /// A link that policy admits: to a host that was named, unless others are permitted.
-    fn candidate(&self, link: &str, urls: &[String]) -> bool {
+    fn candidate(&self, link: &str) -> bool {
         let Ok(url) = self.agent.fetcher.judge(link) else { return false };
-        let same = |named: &String| url::Url::parse(named).is_ok_and(|n| n.origin() == url.origin());
-        self.agent.settings.elsewhere || urls.iter().any(same)
+        self.agent.settings.elsewhere || self.origins.contains(&url.origin())
     }
 
     /// What is suspicious about a page, and what provenance has to know of it.
     fn noted(&mut self, page: &Page) {
         let everything = page.everything();
         let end = everything.floor_char_boundary(OBSERVED.min(everything.len()));
-        if let Some(last) = self.context.observations.last_mut() {
-            last.text = everything.get(..end).unwrap_or_default().to_owned();
-        }
+        let text = everything.get(..end).unwrap_or_default().to_owned();
+        self.context.observations.push(Observation { source: page.url.clone(), text });
         let note = |kind, text| Note { url: page.url.clone(), kind, text };
         let withheld: Vec<&Passage> = page.passages.iter().filter(|p| p.withheld.is_some()).collect();
         self.report.dropped.withheld += withheld.len();
@@ -153,12 +174,16 @@ impl Work<'_> {
             );
             self.report.notes.push(note("instructions", text));
         }
-        for (why, text) in page.hidden.iter().filter(|(why, _)| why != "an attribute").take(5) {
+        for (why, text) in page.hidden.iter().take(5) {
             self.report.notes.push(note("hidden-text", format!("{why}: \"{text}\"")));
         }
         if page.cut {
             self.report.notes.push(note("cut", "the page is longer than what is fetched of one".to_owned()));
         }
+        if page.unread > 0 {
+            self.report.notes.push(note("cut", format!("{} bytes of its text were not looked at", page.unread)));
+        }
+        self.partial |= page.cut || page.unread > 0;
         if page.passages.is_empty() {
             self.missed(&page.url.clone(), "there is no text on the page".to_owned());
         }
@@ -210,18 +235,21 @@ impl Work<'_> {
 
     /// What a page has to say. Where the model says nothing that holds, the nearest passages speak.
     async fn read(&mut self, page: &Page) -> Vec<KeyPoint> {
-        let claims = match &self.agent.mind {
-            None => Vec::new(),
-            Some(mind) => match mind.read(&self.meter, &self.questions, page).await {
-                Ok(claims) => claims,
-                Err(problem) => {
-                    self.failed("the reader", &problem.to_string());
-                    Vec::new()
-                }
-            },
-        };
+        let mut claims = Vec::new();
+        if let Some(mind) = &self.agent.mind {
+            let reading = mind.read(&self.meter, &self.questions, page).await;
+            if let Some(problem) = reading.problem {
+                self.failed("the reader", &problem.to_string());
+            }
+            if reading.left > 0 {
+                let text = format!("{} passages that have less to do with the goal were not read", reading.left);
+                self.report.notes.push(Note { url: page.url.clone(), kind: "cut", text });
+                self.partial = true;
+            }
+            claims = reading.claims;
+        }
         let embedder = self.agent.embedder.as_deref();
-        let contract = Contract { questions: &self.questions, embedder, protected: &self.protected };
+        let contract = Contract { questions: &self.questions, embedder, secrets: &self.secrets };
         let held = contract.hold(page, claims, &mut self.report.dropped).await;
         if !held.is_empty() {
             return held;
@@ -235,7 +263,8 @@ impl Work<'_> {
 
     /// The summary, and the last word of the guard.
     pub(super) async fn conclude(&mut self, goal: &str) {
-        let mut points = std::mem::take(&mut self.points);
+        // they stay, in case the time is up before this is done
+        let mut points = self.points.clone();
         let mut seen = BTreeSet::new();
         points.retain(|p| seen.insert(p.text.to_lowercase()));
         points.truncate(POINTS);
@@ -248,8 +277,8 @@ impl Work<'_> {
             }
         }
         let embedder = self.agent.embedder.as_deref();
-        let (protected, questions) = (self.protected.clone(), self.questions.clone());
-        let contract = Contract { questions: &questions, embedder, protected: &protected };
+        let (secrets, questions) = (self.secrets.clone(), self.questions.clone());
+        let contract = Contract { questions: &questions, embedder, secrets: &secrets };
         contract.compare(&mut kept).await;
         let mut summary = self.written(goal, &kept, &contract).await;
         let answer = Action::Message { text: summary.clone() };
@@ -280,10 +309,10 @@ impl Work<'_> {
         self.report.key_points = kept;
     }
 
-    /// A summary of which each sentence rests on key points; the key points themselves where there is none.
+    /// The key points on which the sentences of the model rest, in its order, or the first ones: its choice, their words.
     async fn written(&mut self, goal: &str, points: &[KeyPoint], contract: &Contract<'_>) -> String {
         let texts: Vec<&str> = points.iter().map(|p| p.text.as_str()).collect();
-        let mut sentences = Vec::new();
+        let mut sentences: Vec<String> = Vec::new();
         if let (Some(mind), false) = (&self.agent.mind, points.is_empty() || self.late) {
             (self.told)(Event::Begins("writing", goal));
             match mind.write(&self.meter, goal, &texts).await {
@@ -294,7 +323,12 @@ impl Work<'_> {
                         let at = |n: &usize| points.get(n.checked_sub(1)?);
                         let rests: Vec<&KeyPoint> = sentence.claims.iter().filter_map(at).collect();
                         if contract.rests(&text, &rests).await {
-                            sentences.push(text);
+                            let rests: Vec<String> = rests.iter().map(|p| p.text.clone()).collect();
+                            for text in rests {
+                                if !sentences.contains(&text) {
+                                    sentences.push(text);
+                                }
+                            }
                         } else {
                             self.report.dropped.summary += 1;
                         }
@@ -319,6 +353,18 @@ impl Work<'_> {
     pub(super) fn missed(&mut self, url: &str, why: String) {
         self.report.missing.push(Missing { url: short(url, 300), why: short(&why, 300) });
     }
+}
+
+/// The same site at another address: with or without `www.`, http or https.
+fn moved(from: &url::Url, to: &url::Url) -> bool {
+    let bare = |url: &url::Url| url.host_str().map(|host| host.trim_start_matches("www.").to_owned());
+    bare(from).is_some_and(|host| Some(host) == bare(to)) && from.port() == to.port()
+}
+
+/// Two addresses have the same path, but for a slash at its end.
+fn same_path(given: &str, url: &str) -> bool {
+    let path = |text: &str| url::Url::parse(text).map(|u| u.path().trim_end_matches('/').to_owned()).ok();
+    given == url || path(given).is_some_and(|own| !own.is_empty() && Some(own) == path(url))
 }
 
 /// The goal asks how something is done.

@@ -2,9 +2,12 @@
 //!
 //! 1. The page is read as tokens, one after the other: no tree is built, so depth costs nothing but a counter.
 //! 2. Comments and attributes that are shown only in place of something are kept: `alt`, `title`, `aria-label`.
-//! 3. Text within an element whose style hides it is kept, until that element ends.
+//! 3. Text within an element that its style, its kind, or a rule of the page's own style sheets hides is kept, until
+//!    that element ends as a browser sees it: an end tag that a browser ignores ends nothing.
+//! 4. Style sheets from elsewhere are not seen, and of rules only the last class or id of each selector.
 
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Why a text is not seen.
@@ -42,20 +45,134 @@ const MOST: usize = 2_000;
 const BYTES: usize = 1 << 20;
 const ATTRIBUTES: [&[u8]; 8] =
     [b"alt", b"title", b"aria-label", b"aria-description", b"placeholder", b"content", b"summary", b"data-prompt"];
+/// Elements of which browsers show nothing of what is in them.
+const UNSHOWN: [&[u8]; 10] =
+    [b"datalist", b"canvas", b"video", b"audio", b"noscript", b"template", b"svg", b"iframe", b"object", b"noembed"];
+/// Elements that an end tag of an element within a line does not reach across.
+const BLOCKS: [&[u8]; 37] = [
+    b"address",
+    b"article",
+    b"aside",
+    b"blockquote",
+    b"body",
+    b"center",
+    b"details",
+    b"dialog",
+    b"dd",
+    b"div",
+    b"dl",
+    b"dt",
+    b"fieldset",
+    b"figure",
+    b"footer",
+    b"form",
+    b"h1",
+    b"h2",
+    b"h3",
+    b"h4",
+    b"h5",
+    b"h6",
+    b"header",
+    b"html",
+    b"li",
+    b"main",
+    b"nav",
+    b"ol",
+    b"p",
+    b"pre",
+    b"section",
+    b"table",
+    b"tbody",
+    b"td",
+    b"th",
+    b"tr",
+    b"ul",
+];
+/// Open elements of a hidden one that are known by name.
+const DEPTH: usize = 500;
+/// Difference of two colours, of each channel, that is not seen.
+const NEAR: u8 = 24;
 /// Elements that have no end.
 const VOID: [&[u8]; 14] = [
     b"area", b"base", b"br", b"col", b"embed", b"hr", b"img", b"input", b"link", b"meta", b"param", b"source",
     b"track", b"wbr",
 ];
 
+/// What a page hides.
+#[derive(Debug, Clone, Default)]
+pub struct Unshown {
+    /// The hidden texts that are worth reading, in the order of the page.
+    pub texts: Vec<Hidden>,
+    /// Bytes of hidden text that did not fit the budget.
+    pub unread: usize,
+    /// Every stretch of text that is not shown, however short: bytes of the page.
+    pub cuts: Vec<Range<usize>>,
+}
+
 /// The hidden texts of a page, in its order, and the bytes of hidden text that did not fit the budget.
 #[must_use]
 pub fn hidden(page: &str) -> (Vec<Hidden>, usize) {
+    let found = unshown(page);
+    (found.texts, found.unread)
+}
+
+/// An element that hides what is in it.
+struct Hiding {
+    why: Unseen,
+    /// Names of the elements that are open, itself first.
+    open: Vec<Vec<u8>>,
+    /// Too much is open.
+    lost: bool,
+}
+
+impl Hiding {
+    /// An end tag, as the HTML standard reads it. Whether the element is still open.
+    fn ends(&mut self, name: &[u8]) -> bool {
+        if self.lost {
+            return true;
+        }
+        let block = BLOCKS.contains(&name);
+        let mut place = None;
+        for (at, open) in self.open.iter().enumerate().rev() {
+            if open.as_slice() == name {
+                place = Some(at);
+                break;
+            }
+            // the end of a word in a paragraph does not end a paragraph within it
+            if !block && BLOCKS.contains(&open.as_slice()) {
+                break;
+            }
+        }
+        if let Some(at) = place {
+            self.open.truncate(at);
+        }
+        !self.open.is_empty()
+    }
+
+    /// A start tag. Whether the element is still open: a paragraph ends where a block begins.
+    fn starts(&mut self, name: &[u8]) -> bool {
+        let paragraph = self.open.first().is_some_and(|root| root == b"p");
+        if paragraph && BLOCKS.contains(&name) && self.open.iter().skip(1).all(|o| !BLOCKS.contains(&o.as_slice())) {
+            return false;
+        }
+        if self.open.len() < DEPTH {
+            self.open.push(name.to_vec());
+        } else {
+            // which end tag ends it can no longer be told: it does not end
+            self.lost = true;
+        }
+        true
+    }
+}
+
+/// All that a page hides.
+#[must_use]
+pub fn unshown(page: &str) -> Unshown {
+    let sheets = sheets(page);
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
     emitter.naively_switch_states(true);
     let mut found = Found::default();
-    // the element that hides what is in it, and how many of that name are open within
-    let mut hiding: Option<(Unseen, Vec<u8>, usize)> = None;
+    let mut hiding: Option<Hiding> = None;
     for token in Tokenizer::new_with_emitter(page, emitter) {
         let Ok(token) = token;
         match token {
@@ -63,38 +180,90 @@ pub fn hidden(page: &str) -> (Vec<Hidden>, usize) {
                 found.add(Unseen::Comment, &comment.value, comment.span.start..comment.span.end);
             }
             Token::String(text) => {
-                if let Some((why, ..)) = &hiding {
-                    found.add(*why, &text.value, text.span.start..text.span.end);
+                if let Some(hiding) = &hiding {
+                    found.cuts.push(text.span.start..text.span.end);
+                    found.add(hiding.why, &text.value, text.span.start..text.span.end);
                 }
             }
             Token::StartTag(tag) => {
                 attributes(&tag, &mut found);
-                let void = tag.self_closing || VOID.contains(&tag.name.as_slice());
-                match &mut hiding {
-                    _ if void => {}
-                    Some((_, name, open)) => *open += usize::from(*name == *tag.name.as_slice()),
-                    None => hiding = hides(&tag).map(|why| (why, tag.name.to_vec(), 1)),
+                // browsers do not heed the slash of an element that has an end
+                let void = VOID.contains(&tag.name.as_slice());
+                if !void && hiding.as_mut().is_none_or(|h| !h.starts(&tag.name)) {
+                    let why = hides(&tag).or_else(|| sheets.hide(&tag).then_some(Unseen::Invisible));
+                    hiding = why.map(|why| Hiding { why, open: vec![tag.name.to_vec()], lost: false });
                 }
             }
             Token::EndTag(tag) => {
-                if let Some((_, name, open)) = &mut hiding
-                    && *name == *tag.name.as_slice()
-                {
-                    *open -= 1;
-                    if *open == 0 {
-                        hiding = None;
-                    }
+                if hiding.as_mut().is_some_and(|h| !h.ends(&tag.name)) {
+                    hiding = None;
                 }
             }
             Token::Doctype(_) | Token::Error(_) => {}
         }
     }
-    (found.kept, found.unread)
+    Unshown { texts: found.kept, unread: found.unread, cuts: found.cuts }
+}
+
+/// Classes and ids that the page's own style sheets hide.
+#[derive(Default)]
+struct Sheets {
+    names: HashSet<String>,
+}
+
+impl Sheets {
+    fn hide(&self, tag: &StartTag<usize>) -> bool {
+        let value = |wanted: &[u8]| tag.attributes.iter().find(|(name, _)| name.as_slice() == wanted).map(|(_, v)| v);
+        let has = |sign: char, text: &[u8]| {
+            let text = String::from_utf8_lossy(text);
+            text.split_whitespace().any(|name| self.names.contains(&format!("{sign}{name}")))
+        };
+        !self.names.is_empty()
+            && (value(b"class").is_some_and(|v| has('.', &v.value)) || value(b"id").is_some_and(|v| has('#', &v.value)))
+    }
+}
+
+/// Reads every style element of a page, in linear time: rules whose declarations hide, by their last class or id.
+fn sheets(page: &str) -> Sheets {
+    let mut found = Sheets::default();
+    let mut emitter = DefaultEmitter::default();
+    emitter.naively_switch_states(true);
+    let mut inside = false;
+    for token in Tokenizer::new_with_emitter(page, emitter) {
+        let Ok(token) = token;
+        match token {
+            Token::StartTag(tag) => inside = tag.name.as_slice() == b"style",
+            Token::EndTag(_) => inside = false,
+            Token::String(text) if inside => {
+                let text = String::from_utf8_lossy(&text).into_owned();
+                for rule in text.split('}') {
+                    let mut parts = rule.rsplitn(2, '{');
+                    let (body, selectors) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+                    // within @media the selector stands behind another brace
+                    let selectors = selectors.rsplit('{').next().unwrap_or_default();
+                    if found.names.len() >= MOST || style(body).is_none() {
+                        continue;
+                    }
+                    for selector in selectors.split(',') {
+                        let last =
+                            selector.split([' ', '>', '+', '~', '\n']).rfind(|s| !s.is_empty()).unwrap_or_default();
+                        if let Some(at) = last.rfind(['.', '#']) {
+                            let name = last.get(at..).unwrap_or_default();
+                            found.names.insert(name.split([':', '[']).next().unwrap_or_default().to_owned());
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 #[derive(Default)]
 struct Found {
     kept: Vec<Hidden>,
+    cuts: Vec<Range<usize>>,
     bytes: usize,
     unread: usize,
 }
@@ -123,7 +292,7 @@ fn attributes(tag: &StartTag<usize>, found: &mut Found) {
     }
 }
 
-/// Whether an element hides what is in it.
+/// Whether an element hides what is in it, by its kind, its attributes or its style.
 fn hides(tag: &StartTag<usize>) -> Option<Unseen> {
     let value = |wanted: &[u8]| {
         tag.attributes
@@ -131,28 +300,33 @@ fn hides(tag: &StartTag<usize>) -> Option<Unseen> {
             .find(|(name, _)| name.as_slice() == wanted)
             .map(|(_, value)| String::from_utf8_lossy(&value.value).to_ascii_lowercase())
     };
-    if value(b"hidden").is_some() || value(b"aria-hidden").is_some_and(|v| v == "true") {
+    let closed = tag.name.as_slice() == b"dialog" && value(b"open").is_none();
+    let kind = closed || UNSHOWN.contains(&tag.name.as_slice());
+    if kind || value(b"hidden").is_some() || value(b"aria-hidden").is_some_and(|v| v == "true") {
         return Some(Unseen::Invisible);
     }
-    let style: String = value(b"style")?.chars().filter(|c| !c.is_whitespace()).collect();
+    style(&value(b"style")?)
+}
+
+/// Whether declarations hide what they are for.
+fn style(declarations: &str) -> Option<Unseen> {
+    let style: String = declarations.to_ascii_lowercase().chars().filter(|c| !c.is_whitespace()).collect();
     let property = |name: &str| {
-        style.split(';').filter_map(|part| part.split_once(':')).rfind(|(n, _)| *n == name).map(|(_, v)| v)
+        let of = style.split(';').filter_map(|part| part.split_once(':')).rfind(|(n, _)| *n == name);
+        of.map(|(_, value)| value.trim_end_matches("!important"))
     };
-    let zero = |v: &str| {
-        let number = v.trim_end_matches(|c: char| c.is_alphabetic() || c == '%' || c == '!');
-        number.parse::<f32>().is_ok_and(|n| n.abs() < 0.02)
-    };
-    let far = |v: &str| {
-        let number = v.trim_end_matches(|c: char| c.is_alphabetic() || c == '%');
-        number.parse::<f32>().is_ok_and(|n| n <= -400.0)
-    };
+    let number = |v: &str| v.trim_end_matches(|c: char| c.is_alphabetic() || c == '%').parse::<f32>();
+    let zero = |v: &str| number(v).is_ok_and(|n| n.abs() < 0.02);
+    let far = |v: &str| number(v).is_ok_and(|n| n <= -400.0 || (n <= -50.0 && v.ends_with(['w', 'h', '%'])));
     if property("display").is_some_and(|v| v.starts_with("none"))
         || property("visibility").is_some_and(|v| v.starts_with("hidden") || v.starts_with("collapse"))
         || property("opacity").is_some_and(zero)
+        || property("clip-path").is_some_and(|v| v != "none")
+        || property("transform").is_some_and(|v| v.contains("scale(0") || v.contains("(-"))
     {
         return Some(Unseen::Invisible);
     }
-    let small = |v: &str| v.trim_end_matches(|c: char| c.is_alphabetic()).parse::<f32>().is_ok_and(|n| n.abs() <= 1.0);
+    let small = |v: &str| number(v).is_ok_and(|n| n.abs() <= 1.0);
     let clipped = property("overflow").is_some_and(|v| v.starts_with("hidden"));
     if property("font-size").is_some_and(|v| zero(v) || matches!(v, "1px" | "1pt"))
         || (clipped && (property("height").is_some_and(small) || property("width").is_some_and(small)))
@@ -166,22 +340,38 @@ fn hides(tag: &StartTag<usize>) -> Option<Unseen> {
     {
         return Some(Unseen::OffScreen);
     }
-    let colour = property("color").map(shade)?;
-    if colour == "transparent" {
+    let colour = property("color")?;
+    if matches!(colour, "transparent" | "rgba(0,0,0,0)" | "rgba(255,255,255,0)") {
         return Some(Unseen::SameColour);
     }
-    let ground = property("background-color").or_else(|| property("background")).map_or("#fff".to_owned(), shade);
-    (colour == ground).then_some(Unseen::SameColour)
+    let ground = property("background-color").or_else(|| property("background")).unwrap_or("#fff");
+    let same = match (channels(colour), channels(ground)) {
+        (Some(one), Some(other)) => one.iter().zip(other).all(|(a, b)| a.abs_diff(b) < NEAR),
+        _ => colour == ground,
+    };
+    same.then_some(Unseen::SameColour)
 }
 
-/// One spelling for the ways to write white and black; others as they are.
-fn shade(colour: &str) -> String {
-    match colour.trim_end_matches("!important") {
-        "white" | "#fff" | "#ffffff" | "rgb(255,255,255)" | "rgba(255,255,255,1)" => "#fff".to_owned(),
-        "black" | "#000" | "#000000" | "rgb(0,0,0)" => "#000".to_owned(),
-        "transparent" | "rgba(0,0,0,0)" | "rgba(255,255,255,0)" => "transparent".to_owned(),
-        other => other.to_owned(),
-    }
+/// Red, green and blue, where a colour is written as numbers or as black or white.
+fn channels(colour: &str) -> Option<[u8; 3]> {
+    let digits = match colour {
+        "white" => "ffffff",
+        "black" => "000000",
+        hex => match hex.strip_prefix('#') {
+            Some(digits) => digits,
+            None => {
+                let inside = hex.strip_prefix("rgba(").or_else(|| hex.strip_prefix("rgb("))?.trim_end_matches(')');
+                let mut numbers = inside.split(',').map(|n| n.parse::<u8>().ok());
+                return Some([numbers.next()??, numbers.next()??, numbers.next()??]);
+            }
+        },
+    };
+    let wide: String = match digits.len() {
+        3 | 4 => digits.chars().take(3).flat_map(|c| [c, c]).collect(),
+        _ => digits.to_owned(),
+    };
+    let channel = |at: usize| u8::from_str_radix(wide.get(at..at + 2)?, 16).ok();
+    Some([channel(0)?, channel(2)?, channel(4)?])
 }
 
 #[cfg(test)]
@@ -209,6 +399,33 @@ mod tests {
         check("<i style='color: black; background:#000'>dark</i>", &[(Unseen::SameColour, "dark")]);
         check("<i style='font-size:0'>tiny</i>", &[(Unseen::ZeroSize, "tiny")]);
         check("<i style='color:red'>plain</i> and text", &[]);
+    }
+
+    #[test]
+    fn what_browsers_hide_is_hidden_and_what_they_show_is_not() {
+        let lie = &[(Unseen::Invisible, "a lie")][..];
+        for page in [
+            "<style>.x{display:none}</style><p class='y x'>a lie</p><p>true</p>",
+            "<style>a:hover{} @media all { div > .x:before, #z { opacity: 0 } }</style><b id=z>a lie</b> true",
+            "<div style='opacity:0'/>a lie</div>true",
+            "<span style='opacity:0'><div></span>a lie</div></span>true",
+            "<dialog>a lie</dialog>true",
+            "<svg><title>a lie</title></svg>true",
+            "<p hidden>a lie<p>true",
+            "<div hidden><p>a lie</div>true",
+        ] {
+            check(page, lie);
+        }
+        check("<i style='left:-9999px !important'>a lie</i>", &[(Unseen::OffScreen, "a lie")]);
+        check("<i style='color:#fefefe'>a lie</i>", &[(Unseen::SameColour, "a lie")]);
+        check("<i style='color:#777'>seen</i><dialog open>seen</dialog>", &[]);
+    }
+
+    #[test]
+    fn short_stretches_are_cut_too() {
+        let page = "opened in 18<span style='font-size:0'>00 or 19</span>87";
+        let cuts: Vec<&str> = unshown(page).cuts.into_iter().map(|c| &page[c]).collect();
+        assert_eq!(cuts, ["00 or 19"]);
     }
 
     #[test]

@@ -45,7 +45,8 @@ pub struct Args {
     /// Write the report as one HTML page, too.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Only fetch from this host and the names below it; give it several times for several.
+    /// Only fetch from this host and the names below it; give it several times for several. Links to other hosts than
+    /// those of the pages that you named need --elsewhere as well.
     #[arg(long = "allow-host", value_name = "HOST")]
     hosts: Vec<String>,
     /// Follow links to other hosts than those of the pages that you named.
@@ -107,13 +108,13 @@ async fn defended(args: &Args, config: &Config, model: Option<Arc<dyn LanguageMo
     let policy = UrlPolicy { allow_loopback: args.allow_loopback, ..UrlPolicy::default() };
     let guard = config.builder(!args.no_memory)?.with(|s| s.urls = policy.clone()).build()?;
     let mut fetcher = Fetcher::new(policy);
-    fetcher.hosts.clone_from(&args.hosts);
+    fetcher.hosts = args.hosts.iter().map(|host| listed(host)).collect::<Result<_>>()?;
     fetcher.proxy.clone_from(&args.proxy);
     let (pages, seconds, elsewhere) = (args.max_pages.max(1), args.max_seconds.max(1), args.elsewhere);
     let mut agent = Researcher::new(guard.clone(), fetcher).with(|s| {
         s.pages = pages;
         s.time = Duration::from_secs(seconds);
-        s.limits.wall = s.time;
+        s.limits.wall = s.time.mul_f64(0.8);
         s.elsewhere = elsewhere;
     });
     if let Some(model) = model {
@@ -146,6 +147,14 @@ async fn defended(args: &Args, config: &Config, model: Option<Arc<dyn LanguageMo
         show(&report)?;
     }
     Ok(if report.key_points.is_empty() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// A host of the list, as it stands in a parsed URL.
+fn listed(host: &str) -> Result<String> {
+    let parsed = url::Host::parse(host).with_context(|| {
+        format!("--allow-host {host}: give a host name alone, such as example.com, without scheme, port or *")
+    })?;
+    Ok(parsed.to_string())
 }
 
 async fn vulnerable(args: &Args, model: Option<Arc<dyn LanguageModel>>) -> Result<ExitCode> {
