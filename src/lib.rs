@@ -38,6 +38,7 @@
 //! | `prompts/*.md` | what models are told, with examples; slots checked at load | word a prompt |
 //! | `llm` | endpoint, retries, budget, recordings, reading of replies | talk to a model |
 //! | `net` | which URLs may be fetched; addresses looked up once, redirects checked | fetch something |
+//! | `evolve` | AEGIS: the loop, the optimizer by mutation (`mutation/grammar.toml`) and with a model, run folders | harden the detector |
 //! | `research` | an agent inside the guard: fetcher, pages, components, output contract; the naive agent to compare with | how it reads, what may stand in a report |
 //! | `untrusted` | fences for what the user did not write, redaction | put a text into a prompt |
 //! | `memory`, `learn` | versions, vectors, seeds; feedback, the record of decisions | how it learns |
@@ -83,6 +84,7 @@ pub mod canonical;
 pub mod check;
 pub mod effect;
 pub mod embed;
+pub mod evolve;
 pub mod facts;
 pub mod guard;
 pub mod injection;

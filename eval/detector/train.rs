@@ -116,6 +116,7 @@ pub fn run(args: &Args) -> Result<()> {
         order: rounded(order),
         combine: rounded(combine),
         threshold: (threshold * 1000.0).round() / 1000.0,
+        spare: false,
     };
     std::fs::write(&args.out, serde_json::to_string(&head)? + "\n")
         .with_context(|| format!("cannot write {}", args.out.display()))

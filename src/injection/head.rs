@@ -52,6 +52,9 @@ pub struct Head {
     pub combine: Linear,
     /// From this probability on a text is flagged.
     pub threshold: f32,
+    /// Where there is room for an embedding, it weighs segments, too, that hardly look like orders.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spare: bool,
 }
 
 impl Head {

@@ -29,7 +29,9 @@ pub const EMBEDDED: usize = 3;
 const EMBEDDED_BYTES: usize = 560;
 /// From this score on the rules alone flag a text.
 pub const RULES_THRESHOLD: f32 = 0.7;
-/// A segment with less is not worth an embedding.
+/// Bytes of the shortest segment that is embedded though it hardly looks like an order.
+const SPARE_BYTES: usize = 24;
+/// A segment with less is embedded only where there is room.
 const WORTH: f32 = 0.8;
 /// Signals in one report.
 const SIGNALS: usize = 16;
@@ -161,6 +163,11 @@ struct Candidate {
 }
 
 impl Candidate {
+    /// It hardly looks like an order.
+    fn weak(&self) -> bool {
+        self.words.score < WORTH && self.matches.is_empty()
+    }
+
     /// How much it deserves one of the few embeddings.
     fn worth(&self) -> f32 {
         self.words.score + if self.matches.is_empty() { 0.0 } else { 3.0 } + if self.covert { 1.0 } else { 0.0 }
@@ -182,12 +189,17 @@ pub struct Seen {
     pub words: Directive,
     /// Where it stands.
     pub place: Place,
+    /// It hardly looks like an order: only a head that says so weighs it.
+    pub weak: bool,
 }
 
 impl Seen {
     /// How likely it is an injected instruction, by some head.
     #[must_use]
     pub fn score(&self, head: &Head) -> f32 {
+        if self.weak && !head.spare {
+            return 0.0;
+        }
         head.probability(self.vector.as_deref(), self.rules, self.many, &self.words, self.place)
     }
 }
@@ -237,10 +249,11 @@ impl Detector {
     /// # Errors
     /// If there is no embedding.
     pub async fn seen(text: &str, embedder: &dyn Embedder) -> Result<Vec<Seen>, EmbedError> {
-        let (candidates, _) = candidates(text, &segment::Budget::default());
+        let (candidates, _) = candidates(text, &segment::Budget::default(), true);
         let texts: Vec<&str> = candidates.iter().take(chosen(&candidates)).map(|c| c.text.as_str()).collect();
         let mut vectors = if texts.is_empty() { Vec::new() } else { embedder.embed(&texts).await? }.into_iter();
         let seen = |candidate: Candidate| Seen {
+            weak: candidate.weak(),
             vector: vectors.next(),
             many: candidate.matches.len() > 1,
             text: candidate.text,
@@ -254,14 +267,16 @@ impl Detector {
     /// What the rules and the words alone say of a text; linear in its size.
     #[must_use]
     pub fn scan(&self, text: &str) -> Report {
-        let (candidates, unread) = candidates(text, &self.budget);
+        let (candidates, unread) = candidates(text, &self.budget, false);
         report(&candidates, unread, Basis::Rules, RULES_THRESHOLD, |candidate, _| candidate.rules, 0)
     }
 
     /// What is found in each text. At most a few segments of each are embedded. If there is no embedding, the reports
     /// rest on rules alone and say why: this does not fail.
     pub async fn examine(&self, texts: &[&str]) -> Vec<Report> {
-        let found: Vec<(Vec<Candidate>, usize)> = texts.iter().map(|text| candidates(text, &self.budget)).collect();
+        let spared = self.head.as_ref().is_some_and(|(_, head)| head.spare);
+        let found: Vec<(Vec<Candidate>, usize)> =
+            texts.iter().map(|text| candidates(text, &self.budget, spared)).collect();
         let Some((embedder, head)) = &self.head else {
             let basis = self.refused.clone().map_or(Basis::Rules, Basis::HeadFailed);
             return found.iter().map(|(c, unread)| by_rules(c, *unread, basis.clone())).collect();
@@ -345,17 +360,18 @@ fn report(
     Report { score: best, flagged: best >= threshold, signals, unread_bytes, unembedded, basis }
 }
 
-/// The segments of all readings that may be orders, the worthiest first, and the bytes that were not read.
-fn candidates(text: &str, budget: &segment::Budget) -> (Vec<Candidate>, usize) {
+/// The segments of all readings that may be orders, the worthiest first, and the bytes that were not read. `spared`: where
+/// there is room, segments that hardly look like orders, too.
+fn candidates(text: &str, budget: &segment::Budget, spared: bool) -> (Vec<Candidate>, usize) {
     let limit = text.floor_char_boundary(budget.bytes.min(text.len()));
     let (readings, mut unread) = reading::readings(text.get(..limit).unwrap_or_default());
     unread += text.len() - limit;
-    let mut found = Vec::new();
+    let (mut found, mut weakest) = (Vec::new(), Vec::new());
     for reading in &readings {
         let cut = segment::segments(&reading.text, budget);
         unread += cut.unread;
         let structured = reading.text.trim_start_matches([' ', '\n', '"']).starts_with(['{', '[']);
-        let first = found.len();
+        let (first, mut spare) = (found.len(), Vec::new());
         let (among, mut orders) = (cut.kept.len() >= 3, 0);
         for range in &cut.kept {
             let Some(raw) = reading.text.get(range.clone()) else { continue };
@@ -365,18 +381,27 @@ fn candidates(text: &str, budget: &segment::Budget) -> (Vec<Candidate>, usize) {
             let words = directive(text);
             orders += usize::from(words.score >= 1.2);
             let matches = rules::matches(text);
-            if words.score < WORTH && matches.is_empty() {
+            let weak = words.score < WORTH && matches.is_empty();
+            if weak && (!spared || raw.len() < SPARE_BYTES) {
                 continue;
             }
             let rules = rules::together(&matches);
             let place = Place { among, structured, calm: 0.0 };
             let span = reading.origin(range);
-            found.push(Candidate { span, text: text.to_owned(), words, matches, rules, place, covert });
+            let candidate = Candidate { span, text: text.to_owned(), words, matches, rules, place, covert };
+            if weak { spare.push(candidate) } else { found.push(candidate) }
         }
         let calm = 1.0 - orders as f32 / cut.kept.len().max(1) as f32;
-        found.iter_mut().skip(first).for_each(|candidate| candidate.place.calm = calm);
+        found.iter_mut().skip(first).chain(&mut spare).for_each(|candidate| candidate.place.calm = calm);
+        // where there is room for an embedding, what hardly looks like an order is weighed, too
+        spare.sort_by(|a, b| b.worth().total_cmp(&a.worth()));
+        spare.truncate(EMBEDDED);
+        weakest.append(&mut spare);
     }
     found.sort_by(|a, b| b.worth().total_cmp(&a.worth()));
+    weakest.sort_by(|a, b| b.worth().total_cmp(&a.worth()));
+    weakest.truncate(EMBEDDED.saturating_sub(found.len()));
+    found.append(&mut weakest);
     (found, unread)
 }
 

@@ -112,8 +112,14 @@ impl Contract<'_> {
             && negated(sentence) == negated(&says)
     }
 
-    /// Passages in the order of how much they have to do with the questions, the best first, with their cosine.
-    pub async fn nearest<'p>(&self, passages: Vec<(usize, &'p str)>, most: usize) -> Vec<(usize, &'p str)> {
+    /// Passages in the order of how much they have to do with the questions, the best first; those that share `least` of
+    /// their words.
+    pub async fn nearest<'p>(
+        &self,
+        passages: Vec<(usize, &'p str)>,
+        most: usize,
+        least: usize,
+    ) -> Vec<(usize, &'p str)> {
         let asked = stems(&self.questions.join(" "));
         let common = |text: &str| content(text).iter().filter(|w| asked.contains(*w)).count();
         let mut seen = BTreeSet::new();
@@ -127,7 +133,7 @@ impl Contract<'_> {
         let mut scored = Vec::new();
         for (shared, number, text) in ranked {
             let near = self.near_goal(text).await;
-            if shared >= 2 || near.is_some_and(|c| c >= TOPIC) {
+            if shared >= least && (shared >= 2 || near.is_some_and(|c| c >= TOPIC)) {
                 scored.push((near.unwrap_or(0.0) + shared as f32 * 0.1, number, text));
             }
         }

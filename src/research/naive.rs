@@ -75,7 +75,7 @@ pub async fn run(
         text.push_str(&page(&fetcher, url, knows, &mut done).await);
     }
     for _ in 0..TURNS {
-        let prompt = Prompt::new(vec![Turn { role: Role::User, text: text.clone() }], 700);
+        let prompt = Prompt::new(vec![Turn { role: Role::User, text: text.clone() }], 300);
         let said = match meter.admit(&prompt) {
             Ok((limit, _)) => model.complete(&prompt, limit).await,
             Err(problem) => Err(problem),

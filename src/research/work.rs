@@ -233,7 +233,8 @@ impl Work<'_> {
         urls
     }
 
-    /// What a page has to say. Where the model says nothing that holds, the nearest passages speak.
+    /// What a page has to say: what the model chose and holds, and passages that name most of what is asked. Where nothing
+    /// holds, the nearest passages speak.
     async fn read(&mut self, page: &Page) -> Vec<KeyPoint> {
         let mut claims = Vec::new();
         if let Some(mind) = &self.agent.mind {
@@ -251,14 +252,19 @@ impl Work<'_> {
         let embedder = self.agent.embedder.as_deref();
         let contract = Contract { questions: &self.questions, embedder, secrets: &self.secrets };
         let held = contract.hold(page, claims, &mut self.report.dropped).await;
-        if !held.is_empty() {
-            return held;
-        }
+        let least = if held.is_empty() { 0 } else { content(&self.questions.join(" ")).len().div_ceil(2) };
         let passages: Vec<(usize, &str)> = page.readable().map(|(number, p)| (number, page.says(p))).collect();
-        let nearest = contract.nearest(passages, EXTRACTED).await;
+        let nearest = contract.nearest(passages, EXTRACTED, least).await;
         let claims = nearest.into_iter().map(|(n, text)| Claim { text: text.to_owned(), from: vec![n] }).collect();
         // extracts that do not hold were nobody's claims
-        contract.hold(page, claims, &mut Dropped::default()).await
+        let extracted = contract.hold(page, claims, &mut Dropped::default()).await;
+        let mut points = held;
+        for point in extracted {
+            if !points.iter().any(|p| p.text == point.text) {
+                points.push(point);
+            }
+        }
+        points
     }
 
     /// The summary, and the last word of the guard.

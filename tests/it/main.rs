@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod cli;
+mod evolve;
 mod facts;
 mod guard;
 mod hostile;

@@ -5,6 +5,7 @@ mod config;
 mod demo;
 mod doctor;
 mod effects;
+mod evolve;
 mod exit;
 mod memory;
 mod model;
@@ -39,6 +40,7 @@ enum Command {
     Check(check::Args),
     Demo(demo::Args),
     Effects(effects::Args),
+    Evolve(evolve::Args),
     Memory(memory::Args),
     Policy(policy::Args),
     Research(research::Args),
@@ -70,6 +72,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Effects(args) => effects::run(&args),
         Command::Memory(args) => memory::run(args, &config),
         Command::Policy(args) => policy::run(&args, &config),
+        Command::Evolve(args) => evolve::run(&args, &config),
         Command::Research(args) => research::run(&args, &config),
         Command::Doctor(args) => doctor::run(&args, &config),
         Command::Completions { shell } => {

@@ -26,6 +26,8 @@ pub struct ModelSection {
     pub organization: Option<String>,
     /// `tiered` (default) or `llm`.
     pub mode: Option<String>,
+    /// One call analyzes and executes: half the tokens, but nothing that is remembered is revised or merged.
+    pub one_call: bool,
     /// Folder with prompts that replace the shipped ones.
     pub prompts: Option<PathBuf>,
     /// File with safety criteria of your own, one a line: `category: what it means`.
@@ -65,6 +67,7 @@ impl ModelSection {
         }
         let folder = self.prompts_folder(config)?;
         let mut settings = LlmSettings::default();
+        settings.single = self.one_call;
         if let Some(file) = &self.criteria {
             settings.criteria = criteria(&config.beside(file))?;
         }

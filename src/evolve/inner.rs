@@ -1,0 +1,288 @@
+//! The inner loop: gradients, edits, exploration, and the pool of the best.
+
+use super::store::{Store, key};
+use super::world::{On, Route, Side, World};
+use super::{Round, Settings, score};
+use anyhow::Result;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::time::Instant;
+
+/// Gradients of one candidate that are shown again.
+const BUFFER: usize = 6;
+
+/// What a candidate achieves on training items.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Scores {
+    /// Of an attack.
+    Attack(score::Attack),
+    /// Of a defence.
+    Defence(score::Defence),
+}
+
+/// One candidate of a side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// Hash of its side and text, 12 characters.
+    pub id: String,
+    /// Who.
+    pub side: Side,
+    /// What it is.
+    pub text: String,
+    /// Which candidate it was made from; `None` of a first one or an exploration.
+    pub parent: Option<String>,
+    /// What was to be different; empty of a first one or an exploration.
+    pub gradient: String,
+    /// The round in which it was made.
+    pub round: usize,
+    /// What it achieved on training items when it was made.
+    pub scores: Scores,
+    /// The weighted sum of that.
+    pub score: f64,
+}
+
+/// The best candidates of a side, and all there were.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    pub candidates: Vec<Candidate>,
+    pub all: Vec<Candidate>,
+    recent: HashMap<String, Vec<String>>,
+}
+
+/// What the inner loop works with.
+pub(super) struct Inner<'a> {
+    pub world: &'a dyn World,
+    pub settings: &'a Settings,
+    pub store: &'a Store,
+    pub told: &'a (dyn Fn(&str) + Sync),
+}
+
+impl Inner<'_> {
+    /// Improves one side against the other.
+    pub async fn improve(&self, side: Side, pool: &mut Pool, against: &[String], round: usize) -> Result<()> {
+        if pool.candidates.is_empty() {
+            for seed in self.world.seeds(side) {
+                self.add(side, pool, seed, None, String::new(), against, round).await?;
+            }
+        } else {
+            // the other side has moved
+            for candidate in &mut pool.candidates {
+                let (scores, score) = self.scored(side, &candidate.text, against).await?;
+                candidate.scores = scores;
+                candidate.score = score;
+            }
+        }
+        self.cut(pool);
+        let routes = if self.settings.routes { &Route::ALL[..] } else { &Route::ALL[..1] };
+        for step in 0..self.settings.inner {
+            for (place, parent) in pool.candidates.clone().into_iter().enumerate() {
+                for (number, route) in routes.iter().enumerate() {
+                    let turn = turn(self.settings.seed, side, round, step, place * 2 + number);
+                    let recent = match self.settings.buffer {
+                        true => pool.recent.get(&parent.id).cloned().unwrap_or_default(),
+                        false => Vec::new(),
+                    };
+                    let Some(gradient) = self.gradient(side, &parent.text, against, *route, &recent, turn).await?
+                    else {
+                        continue;
+                    };
+                    let buffer = pool.recent.entry(parent.id.clone()).or_default();
+                    buffer.push(gradient.clone());
+                    if buffer.len() > BUFFER {
+                        buffer.remove(0);
+                    }
+                    let question = [&turn.to_string(), parent.text.as_str(), gradient.as_str()];
+                    let edited =
+                        self.proposed(side, "edit", &question, || self.world.edit(side, &parent.text, &gradient, turn));
+                    if let Some(text) = edited.await? {
+                        self.add(side, pool, text, Some(parent.id.clone()), gradient, against, round).await?;
+                    }
+                }
+            }
+            let turn = turn(self.settings.seed, side, round, step, usize::MAX);
+            let texts: Vec<String> = pool.candidates.iter().map(|c| c.text.clone()).collect();
+            let question = [&turn.to_string(), texts.join("\u{0}").as_str()].map(str::to_owned);
+            let question: Vec<&str> = question.iter().map(String::as_str).collect();
+            let explored = self.proposed(side, "explore", &question, || self.world.explore(side, &texts, turn));
+            if let Some(text) = explored.await? {
+                self.add(side, pool, text, None, String::new(), against, round).await?;
+            }
+            self.cut(pool);
+            let best = pool.candidates.first().map_or(0.0, |c| c.score);
+            (self.told)(&format!(
+                "round {round}, {side:?}, step {}: best {best:.3} of {} candidates, {} model calls",
+                step + 1,
+                pool.all.len(),
+                self.world.model_calls()
+            ));
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    async fn add(
+        &self,
+        side: Side,
+        pool: &mut Pool,
+        text: String,
+        parent: Option<String>,
+        gradient: String,
+        against: &[String],
+        round: usize,
+    ) -> Result<()> {
+        // what has lost its slots, or is there already, is never scored
+        if !self.world.fits(side, &text) || pool.candidates.iter().any(|c| c.text == text) {
+            return Ok(());
+        }
+        let (scores, score) = self.scored(side, &text, against).await?;
+        let id: String = key(&[&format!("{side:?}"), &text]).chars().take(12).collect();
+        let candidate = Candidate { id, side, text, parent, gradient, round, scores, score };
+        pool.all.push(candidate.clone());
+        pool.candidates.push(candidate);
+        Ok(())
+    }
+
+    fn cut(&self, pool: &mut Pool) {
+        // ties go to the older one, so that the order does not depend on anything else
+        pool.candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
+        pool.candidates.truncate(self.settings.pool.max(1));
+    }
+
+    async fn scored(&self, side: Side, text: &str, against: &[String]) -> Result<(Scores, f64)> {
+        let weights = &self.settings.weights;
+        Ok(match side {
+            Side::Attack => {
+                let defence = against.first().map(String::as_str).unwrap_or_default();
+                let scores = self.attack(text, defence, On::Train).await?;
+                (Scores::Attack(scores), scores.score(weights))
+            }
+            Side::Defence => {
+                let scores = self.defence(text, against, On::Train).await?;
+                // where there is a score, what counts is what is seen at one in a hundred false alarms
+                let tpr = scores.tpr_at_1pct_fpr.map_or(scores.tpr, |strict| f64::midpoint(scores.tpr, strict));
+                (Scores::Defence(scores), score::Defence { tpr, ..scores }.score(weights))
+            }
+        })
+    }
+
+    /// The best of a pool on items that the search has not seen.
+    pub async fn chosen(&self, side: Side, pool: &Pool, against: &[String]) -> Result<Option<String>> {
+        let weights = &self.settings.weights;
+        let mut best: Option<(f64, String)> = None;
+        for candidate in &pool.candidates {
+            let score = match side {
+                Side::Attack => {
+                    let defence = against.first().map(String::as_str).unwrap_or_default();
+                    self.attack(&candidate.text, defence, On::Validation).await?.score(weights)
+                }
+                Side::Defence => self.defence(&candidate.text, against, On::Validation).await?.score(weights),
+            };
+            if best.as_ref().is_none_or(|(known, _)| score > *known) {
+                best = Some((score, candidate.text.clone()));
+            }
+        }
+        Ok(best.map(|(_, text)| text))
+    }
+
+    /// A round's figures.
+    pub async fn round(
+        &self,
+        round: usize,
+        attack: &str,
+        before: &str,
+        defence: &str,
+        known: &[String],
+        started: Instant,
+    ) -> Result<Round> {
+        let attacked = self.attack(attack, before, On::Validation).await?;
+        let defended = self.defence(defence, known, On::Validation).await?;
+        Ok(Round {
+            round,
+            attack_score: attacked.score(&self.settings.weights),
+            asr: attacked.asr,
+            change: attacked.change,
+            tpr: defended.tpr,
+            tnr: defended.tnr,
+            tpr_at_1pct_fpr: defended.tpr_at_1pct_fpr,
+            wall_s: started.elapsed().as_secs_f64(),
+        })
+    }
+
+    pub async fn attack(&self, attack: &str, defence: &str, on: On) -> Result<score::Attack> {
+        let key = key(&["attack", attack, defence, &format!("{on:?}")]);
+        self.once(&key, "attack-score", || self.world.attack(attack, defence, on)).await
+    }
+
+    pub async fn defence(&self, defence: &str, attacks: &[String], on: On) -> Result<score::Defence> {
+        let mut parts = vec!["defence", defence];
+        parts.extend(attacks.iter().map(String::as_str));
+        let on_text = format!("{on:?}");
+        parts.push(&on_text);
+        self.once(&key(&parts), "defence-score", || self.world.defence(defence, attacks, on)).await
+    }
+
+    async fn gradient(
+        &self,
+        side: Side,
+        candidate: &str,
+        against: &[String],
+        route: Route,
+        recent: &[String],
+        turn: u64,
+    ) -> Result<Option<String>> {
+        let question = [&turn.to_string(), candidate, &format!("{route:?}")];
+        self.proposed(side, "gradient", &question, || {
+            self.world.gradient(side, candidate, against, route, recent, turn)
+        })
+        .await
+    }
+
+    /// A proposal; one that fails is noted and left out, so that the run goes on with what it has.
+    async fn proposed<F: Future<Output = Result<String>>>(
+        &self,
+        side: Side,
+        kind: &str,
+        question: &[&str],
+        ask: impl FnOnce() -> F,
+    ) -> Result<Option<String>> {
+        let side = format!("{side:?}");
+        let mut parts = vec![kind, side.as_str()];
+        parts.extend(question);
+        let key = key(&parts);
+        if let Some(known) = self.store.known::<Option<String>>(&key) {
+            return Ok(known);
+        }
+        let answer = match ask().await {
+            Ok(text) if !text.trim().is_empty() => Some(text),
+            Ok(_) => None,
+            Err(problem) => {
+                (self.told)(&format!("{kind}: {problem:#}"));
+                None
+            }
+        };
+        self.store.keep(&key, kind, &answer)?;
+        Ok(answer)
+    }
+
+    async fn once<T: Serialize + DeserializeOwned, F: Future<Output = Result<T>>>(
+        &self,
+        key: &str,
+        kind: &str,
+        ask: impl FnOnce() -> F,
+    ) -> Result<T> {
+        if let Some(known) = self.store.known(key) {
+            return Ok(known);
+        }
+        let answer = ask().await?;
+        self.store.keep(key, kind, &answer)?;
+        Ok(answer)
+    }
+}
+
+/// The seed of one step.
+fn turn(seed: u64, side: Side, round: usize, step: usize, place: usize) -> u64 {
+    let text = key(&[&seed.to_string(), &format!("{side:?} {round} {step} {place}")]);
+    u64::from_str_radix(text.get(..15).unwrap_or_default(), 16).unwrap_or(seed)
+}

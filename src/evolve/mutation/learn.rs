@@ -1,0 +1,161 @@
+//! How a head learns: descent from the parent's weights over hard examples, honest texts beside them. How much the
+//! indicators weigh is what the candidates to begin with differ in.
+
+use crate::injection::Seen;
+use crate::injection::head::{Head, INPUTS, Linear, inputs, sigmoid};
+use std::sync::Arc;
+
+/// Rounds over the examples.
+const EPOCHS: usize = 12;
+/// Steps of descent over embeddings, from which a turn chooses.
+const RATES: [f32; 4] = [0.008, 0.02, 0.04, 0.08];
+
+/// How strongly weights are held to the shipped ones.
+const ANCHOR: f32 = 0.005;
+/// How far below the threshold honest texts are put, in log odds.
+const MARGIN: f32 = 0.6;
+/// The highest threshold that a head may learn, and the lowest.
+const THRESHOLD: (f32, f32) = (0.97, 0.3);
+
+/// Heads to begin with: the shipped one, more heed to the embedding, more heed to the rules, more heed to the words.
+pub(super) fn seeds(shipped: &Head) -> Vec<Head> {
+    let heeding = |places: &[usize]| {
+        let mut head = Head { spare: true, ..shipped.clone() };
+        for place in places {
+            if let Some(weight) = head.combine.weights.get_mut(*place) {
+                *weight *= 1.25;
+            }
+        }
+        head
+    };
+    vec![shipped.clone(), heeding(&[2, 3, 5, 6]), heeding(&[0, 1]), heeding(&[4, 7, 10])]
+}
+
+/// Of the right size, finite, with a threshold that flags something and not everything.
+pub(super) fn sound(head: &Head, shipped: &Head) -> bool {
+    let fits = |own: &Linear, other: &Linear| {
+        own.weights.len() == other.weights.len() && own.bias.is_finite() && own.weights.iter().all(|w| w.is_finite())
+    };
+    head.embedder == shipped.embedder
+        && fits(&head.hostile, &shipped.hostile)
+        && fits(&head.order, &shipped.order)
+        && fits(&head.combine, &shipped.combine)
+        && (THRESHOLD.1..=THRESHOLD.0).contains(&head.threshold)
+}
+
+/// The mean of some heads.
+pub(super) fn mixed(heads: &[Head], shipped: &Head) -> Head {
+    let mut mean = Head { spare: true, ..shipped.clone() };
+    let share = 1.0 / heads.len().max(1) as f32;
+    let lay = |own: &mut Linear, of: &dyn Fn(&Head) -> Linear| {
+        own.weights.iter_mut().for_each(|w| *w = 0.0);
+        own.bias = 0.0;
+        for head in heads {
+            let other = of(head);
+            own.bias += other.bias * share;
+            own.weights.iter_mut().zip(&other.weights).for_each(|(w, o)| *w += o * share);
+        }
+    };
+    if !heads.is_empty() {
+        lay(&mut mean.hostile, &|h| h.hostile.clone());
+        lay(&mut mean.order, &|h| h.order.clone());
+        lay(&mut mean.combine, &|h| h.combine.clone());
+        mean.threshold = heads.iter().map(|h| h.threshold * share).sum();
+    }
+    mean
+}
+
+/// A head that has seen `orders` and the segments of honest texts; `turn` chooses how far it goes.
+pub(super) fn taught(parent: &Head, shipped: &Head, orders: &[Seen], clean: &[Arc<Vec<Seen>>], turn: u64) -> Head {
+    let mut head = Head { spare: true, ..parent.clone() };
+    let rate = RATES.get((turn % 4) as usize).copied().unwrap_or(0.05);
+    let ordinary: Vec<&Seen> = clean.iter().flat_map(|seen| seen.iter()).collect();
+    // both kinds weigh the same, however many there are
+    let heavy = |count: usize| (orders.len() + ordinary.len()).max(1) as f32 / (2 * count.max(1)) as f32;
+    let (up, down) = (heavy(orders.len()).min(4.0), heavy(ordinary.len()).min(4.0));
+    for _ in 0..EPOCHS {
+        for seen in orders {
+            step(&mut head, seen, 1.0, rate * up);
+        }
+        for seen in &ordinary {
+            step(&mut head, seen, 0.0, rate * down);
+        }
+        hold(&mut head.hostile, &shipped.hostile);
+        hold(&mut head.order, &shipped.order);
+    }
+    let mut scores: Vec<f32> =
+        clean.iter().map(|seen| seen.iter().map(|s| s.score(&head)).fold(0.0, f32::max)).collect();
+    scores.sort_by(f32::total_cmp);
+    // what one in a hundred honest texts reaches becomes the threshold, which stays where it was: the constant moves
+    let strict = scores.len().checked_sub(1 + scores.len() / 100).and_then(|at| scores.get(at)).copied();
+    if let Some(strict) = strict {
+        head.combine.bias -= odds(strict) - odds(shipped.threshold) + MARGIN;
+    }
+    head.threshold = shipped.threshold;
+    head
+}
+
+/// A probability as log odds, within bounds.
+fn odds(probability: f32) -> f32 {
+    let p = probability.clamp(1e-6, 1.0 - 1e-6);
+    (p / (1.0 - p)).ln()
+}
+
+/// One step of descent on the logistic loss of one segment, through the last step into both heads. The weights of the
+/// last step stay: what few attacks and a few hundred sentences teach them is wrong for other texts (measured).
+fn step(head: &mut Head, seen: &Seen, label: f32, rate: f32) {
+    let vector = seen.vector.as_deref();
+    let odds = vector.map_or((0.0, 0.0), |v| (head.hostile.value(v), head.order.value(v)));
+    let inputs: [f32; INPUTS] = inputs(odds, seen.rules, seen.many, &seen.words, seen.place);
+    let error = sigmoid(head.combine.value(&inputs)) - label;
+    let among = if seen.place.among { 1.0 } else { 0.0 };
+    let weight = |at: usize| head.combine.weights.get(at).copied().unwrap_or(0.0);
+    let (hostile, order) = (weight(2) + among * weight(5), weight(3) + among * weight(6));
+    if let Some(vector) = vector {
+        descend(&mut head.hostile, vector, error * hostile * rate);
+        descend(&mut head.order, vector, error * order * rate);
+    }
+}
+
+fn descend(linear: &mut Linear, inputs: &[f32], by: f32) {
+    linear.weights.iter_mut().zip(inputs).for_each(|(w, x)| *w -= by * x);
+    linear.bias -= by;
+}
+
+fn hold(linear: &mut Linear, shipped: &Linear) {
+    linear.weights.iter_mut().zip(&shipped.weights).for_each(|(w, s)| *w -= ANCHOR * (*w - s));
+    linear.bias -= ANCHOR * (linear.bias - shipped.bias);
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::injection::directive::Directive;
+    use crate::injection::head::Place;
+
+    #[test]
+    fn it_learns_what_it_missed_and_stays_sound() {
+        let shipped = Head::shipped().unwrap();
+        let seen = |sign: f32| Seen {
+            text: "x".to_owned(),
+            vector: Some(
+                (0..shipped.hostile.weights.len()).map(|n| if n % 7 == 0 { sign * 0.13 } else { 0.0 }).collect(),
+            ),
+            rules: 0.0,
+            many: false,
+            words: Directive { score: 1.0, polite: false, own: false },
+            place: Place { among: true, structured: false, calm: 0.9 },
+            weak: false,
+        };
+        let clean = vec![Arc::new(vec![seen(-1.0)])];
+        let taught = taught(&shipped, &shipped, &[seen(1.0)], &clean, 3);
+        assert!(seen(1.0).score(&taught) > seen(1.0).score(&shipped));
+        assert!(seen(1.0).score(&taught) >= taught.threshold, "it is flagged now");
+        assert!(seen(-1.0).score(&taught) < taught.threshold);
+        assert!(sound(&taught, &shipped));
+        let mut broken = (*shipped).clone();
+        broken.order.bias = f32::NAN;
+        assert!(!sound(&broken, &shipped));
+    }
+}

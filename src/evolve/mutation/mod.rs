@@ -1,0 +1,276 @@
+//! The optimizer without a model: a grammar of attacks against the shipped detector, whose head learns.
+//!
+//! 1. An attack is a genome: family and frame, payload, words, and the form in which it is written. What gives it away
+//!    says what to change. How much an attack moves the score of a system that nobody asks is stood for by how directly
+//!    it can be read: a stand-in, and called so in reports.
+//! 2. A defence is a [`Head`] with its threshold. Its gradients are the hard positives that it misses and the hard
+//!    negatives that it flags; an edit is a few steps of descent from the parent's weights, near which it stays.
+//! 3. Families that no search uses are what the result is measured on.
+
+mod attack;
+mod learn;
+
+use super::score::{self, Defence};
+use super::task::{Split, Task};
+use super::world::{On, Route, Side, World};
+use crate::embed::Embedder;
+use crate::injection::head::Head;
+use crate::injection::{Detector, Seen};
+use anyhow::{Context as _, Result};
+use async_trait::async_trait;
+use attack::{Genome, Grammar};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Ordinary sentences: reviews, letters, manuals, news, advice with trigger words.
+const CLEAN: &str = include_str!("clean.txt");
+/// Items in which each attack is put while a defence is scored.
+const CONTAINERS: usize = 2;
+/// Examples of one gradient.
+const EXAMPLES: usize = 12;
+
+/// A labelled text.
+#[derive(Debug, Clone)]
+pub struct Labelled {
+    /// What it says.
+    pub text: String,
+    /// It holds an injected order.
+    pub injected: bool,
+}
+
+/// The world.
+#[derive(Debug)]
+pub struct Mutation {
+    task: Task,
+    grammar: Grammar,
+    embedder: Arc<dyn Embedder>,
+    shipped: Arc<Head>,
+    seen: Mutex<HashMap<String, Arc<Vec<Seen>>>>,
+}
+
+/// What a defender should learn.
+#[derive(Debug, Serialize, Deserialize)]
+struct Lesson {
+    route: Route,
+    texts: Vec<String>,
+}
+
+impl Mutation {
+    /// A world for a task.
+    ///
+    /// # Errors
+    /// If the shipped weights or the grammar cannot be read.
+    pub fn new(task: Task, embedder: Arc<dyn Embedder>) -> Result<Self> {
+        let shipped = Head::shipped().context("the shipped weights cannot be read")?;
+        Ok(Self { task, grammar: Grammar::load()?, embedder, shipped, seen: Mutex::default() })
+    }
+
+    /// What a head sees of a text; texts come again with each head.
+    async fn seen(&self, text: &str) -> Result<Arc<Vec<Seen>>> {
+        if let Some(known) = self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(text) {
+            return Ok(Arc::clone(known));
+        }
+        let seen = Arc::new(Detector::seen(text, &*self.embedder).await?);
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned(), Arc::clone(&seen));
+        Ok(seen)
+    }
+
+    async fn score(&self, head: &Head, text: &str) -> Result<f32> {
+        Ok(self.seen(text).await?.iter().map(|s| s.score(head)).fold(0.0, f32::max))
+    }
+
+    async fn scores(&self, head: &Head, texts: &[String]) -> Result<Vec<f32>> {
+        let mut scores = Vec::with_capacity(texts.len());
+        for text in texts {
+            scores.push(self.score(head, text).await?);
+        }
+        Ok(scores)
+    }
+
+    /// Figures of a head over labelled texts, such as a public set.
+    ///
+    /// # Errors
+    /// If there is no embedding.
+    pub async fn over(&self, head: &str, texts: &[Labelled]) -> Result<Defence> {
+        let head = read(head)?;
+        let (mut clean, mut injected) = (Vec::new(), Vec::new());
+        for text in texts {
+            let score =
+                Detector::seen(&text.text, &*self.embedder).await?.iter().map(|s| s.score(&head)).fold(0.0, f32::max);
+            if text.injected { injected.push(score) } else { clean.push(score) }
+        }
+        Ok(Defence::of(&clean, &injected, head.threshold))
+    }
+
+    /// The poisoned texts of some attacks, and honest ones beside them: a pool for a gate.
+    ///
+    /// # Errors
+    /// If an attack is none of this grammar.
+    pub fn pool(&self, attacks: &[String]) -> Result<Vec<Labelled>> {
+        let poisoned =
+            self.poisoned(attacks, On::Validation)?.into_iter().map(|text| Labelled { text, injected: true });
+        let clean = self.clean(On::HeldOut).into_iter().map(|text| Labelled { text, injected: false });
+        Ok(poisoned.chain(clean).collect())
+    }
+
+    fn items(&self, on: On) -> Vec<String> {
+        let split = if on == On::Train { Split::Train } else { Split::Validation };
+        self.task.items(split).map(str::to_owned).collect()
+    }
+
+    /// Honest texts: the task's, and ordinary sentences of every sort, every third of which is for measuring.
+    fn clean(&self, on: On) -> Vec<String> {
+        let wanted = |place: usize| match on {
+            On::Train => place.is_multiple_of(3),
+            On::Validation => place % 3 == 1,
+            On::HeldOut => place % 3 == 2,
+        };
+        let lines: Vec<&str> =
+            CLEAN.lines().enumerate().filter(|(place, _)| wanted(*place)).map(|(_, line)| line).collect();
+        let mut texts = self.items(on);
+        texts.extend(lines.iter().map(|line| (*line).to_owned()));
+        // a sentence alone is read otherwise than among others, and in data otherwise than in prose
+        texts.extend(lines.chunks(5).map(|some| some.join(" ")));
+        texts.extend(lines.chunks(3).map(|some| serde_json::json!({"id": 7, "notes": some}).to_string()));
+        texts
+    }
+
+    /// The poisoned texts of some attacks.
+    fn poisoned(&self, attacks: &[String], on: On) -> Result<Vec<String>> {
+        let items = self.items(on);
+        let mut texts = Vec::new();
+        for (place, attack) in attacks.iter().enumerate() {
+            let text = self.grammar.write(&genome(attack)?, &self.task.payloads);
+            for number in 0..CONTAINERS.min(items.len()) {
+                let item = items.get((place * CONTAINERS + number) % items.len()).context("an item")?;
+                texts.push(self.task.poisoned(item, &text));
+            }
+        }
+        Ok(texts)
+    }
+
+    fn known(&self, attacks: &[String], on: On) -> Vec<String> {
+        if on == On::HeldOut {
+            self.grammar.held_out(self.task.payloads.len()).iter().map(Genome::text).collect()
+        } else {
+            attacks.to_vec()
+        }
+    }
+}
+
+fn read(head: &str) -> Result<Head> {
+    serde_json::from_str(head).context("a defence is a head")
+}
+
+fn genome(attack: &str) -> Result<Genome> {
+    serde_json::from_str(attack).context("an attack is a genome")
+}
+
+#[async_trait]
+impl World for Mutation {
+    fn name(&self) -> &'static str {
+        "mutation"
+    }
+
+    fn seeds(&self, side: Side) -> Vec<String> {
+        match side {
+            Side::Attack => self.grammar.first().iter().map(Genome::text).collect(),
+            Side::Defence => learn::seeds(&self.shipped).iter().filter_map(|h| serde_json::to_string(h).ok()).collect(),
+        }
+    }
+
+    fn fits(&self, side: Side, candidate: &str) -> bool {
+        match side {
+            Side::Attack => genome(candidate).is_ok_and(|g| self.grammar.has(&g, self.task.payloads.len())),
+            Side::Defence => read(candidate).is_ok_and(|h| learn::sound(&h, &self.shipped)),
+        }
+    }
+
+    async fn attack(&self, attack: &str, defence: &str, on: On) -> Result<score::Attack> {
+        let (head, genome) = (read(defence)?, genome(attack)?);
+        let text = self.grammar.write(&genome, &self.task.payloads);
+        let items = self.items(on);
+        let items = items.iter().take(self.task.search.batch.max(1));
+        let (mut unseen, mut all) = (0, 0);
+        for item in items {
+            all += 1;
+            unseen += usize::from(self.score(&head, &self.task.poisoned(item, &text)).await? < head.threshold);
+        }
+        let asr = f64::from(unseen as u32) / f64::from(all.max(1) as u32);
+        Ok(score::Attack { asr, change: self.grammar.directness(&genome) })
+    }
+
+    async fn defence(&self, defence: &str, attacks: &[String], on: On) -> Result<Defence> {
+        let head = read(defence)?;
+        let clean = self.scores(&head, &self.clean(on)).await?;
+        let poisoned = self.poisoned(&self.known(attacks, on), on)?;
+        Ok(Defence::of(&clean, &self.scores(&head, &poisoned).await?, head.threshold))
+    }
+
+    async fn gradient(
+        &self,
+        side: Side,
+        candidate: &str,
+        against: &[String],
+        route: Route,
+        recent: &[String],
+        turn: u64,
+    ) -> Result<String> {
+        if side == Side::Attack {
+            let head = read(against.first().context("a defence")?)?;
+            let genome = genome(candidate)?;
+            let text = self.grammar.write(&genome, &self.task.payloads);
+            let seen = self.seen(&text).await?;
+            let best = seen.iter().max_by(|a, b| a.score(&head).total_cmp(&b.score(&head)));
+            return Ok(self.grammar.gradient(&genome, best, route, recent, turn));
+        }
+        let head = read(candidate)?;
+        let texts = match route {
+            Route::Detection => self.poisoned(against, On::Train)?,
+            Route::Effect => self.clean(On::Train),
+        };
+        let mut scored = Vec::new();
+        for text in texts {
+            scored.push((self.score(&head, &text).await?, text));
+        }
+        // the attacks that are least seen, the honest texts that are most
+        scored.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if route == Route::Effect {
+            scored.reverse();
+        }
+        let said = |text: &String| recent.iter().any(|r| r.contains(&serde_json::to_string(text).unwrap_or_default()));
+        let fresh: Vec<String> = scored.iter().map(|(_, t)| t.clone()).filter(|t| !said(t)).take(EXAMPLES).collect();
+        let texts = if fresh.is_empty() { scored.into_iter().map(|(_, t)| t).take(EXAMPLES).collect() } else { fresh };
+        Ok(serde_json::to_string(&Lesson { route, texts })?)
+    }
+
+    async fn edit(&self, side: Side, candidate: &str, gradient: &str, turn: u64) -> Result<String> {
+        if side == Side::Attack {
+            return Ok(self.grammar.edit(&genome(candidate)?, gradient, self.task.payloads.len(), turn).text());
+        }
+        let lesson: Lesson = serde_json::from_str(gradient)?;
+        let mut clean = Vec::new();
+        for item in self.clean(On::Train) {
+            clean.push(self.seen(&item).await?);
+        }
+        let ordinary: Vec<&str> = clean.iter().flat_map(|seen| seen.iter().map(|s| s.text.as_str())).collect();
+        let mut orders = Vec::new();
+        if lesson.route == Route::Detection {
+            for text in &lesson.texts {
+                let seen = self.seen(text).await?;
+                orders.extend(seen.iter().filter(|s| !ordinary.contains(&s.text.as_str())).cloned());
+            }
+        }
+        let head = learn::taught(&read(candidate)?, &self.shipped, &orders, &clean, turn);
+        Ok(serde_json::to_string(&head)?)
+    }
+
+    async fn explore(&self, side: Side, pool: &[String], turn: u64) -> Result<String> {
+        if side == Side::Attack {
+            return Ok(self.grammar.random(self.task.payloads.len(), turn).text());
+        }
+        let heads = pool.iter().map(|h| read(h)).collect::<Result<Vec<_>>>()?;
+        Ok(serde_json::to_string(&learn::mixed(&heads, &self.shipped))?)
+    }
+}

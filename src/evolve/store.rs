@@ -1,0 +1,126 @@
+//! The folder of a run: everything that was paid for, so that a run that was killed goes on where it was.
+//!
+//! The loop is deterministic in its seed. Each score and each proposal is written down under the hash of its question
+//! before it is used; a run that begins again asks the same questions and finds the answers. What was cut off in the
+//! middle of a line by a kill is asked again.
+
+use anyhow::{Context as _, Result};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    key: String,
+    kind: String,
+    answer: Value,
+}
+
+/// The folder.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    known: Mutex<HashMap<String, Value>>,
+    file: Mutex<File>,
+}
+
+impl Store {
+    /// Opens a folder. `question`: what the run is about; a folder of another run is refused.
+    ///
+    /// # Errors
+    /// If it cannot be written, or belongs to another run.
+    pub fn open(folder: &Path, question: &str) -> Result<Self> {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let about = folder.join("run.toml");
+        match std::fs::read_to_string(&about) {
+            Ok(before) if before != question => anyhow::bail!(
+                "{} holds another run (another task, seed, optimizer or size); give another --out, or remove it",
+                folder.display()
+            ),
+            Ok(_) => {}
+            Err(_) => std::fs::write(&about, question).with_context(|| format!("cannot write {}", about.display()))?,
+        }
+        let path = folder.join("steps.jsonl");
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
+        let known = lines.map(|line| (line.key, line.answer)).collect();
+        let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+        if !text.is_empty() && !text.ends_with('\n') {
+            file.write_all(b"\n")?;
+        }
+        Ok(Self { folder: folder.to_owned(), known: Mutex::new(known), file: Mutex::new(file) })
+    }
+
+    /// What was answered to a question before.
+    pub fn known<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        serde_json::from_value(known.get(key)?.clone()).ok()
+    }
+
+    /// Writes an answer down.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn keep(&self, key: &str, kind: &str, answer: &impl Serialize) -> Result<()> {
+        let answer = serde_json::to_value(answer)?;
+        let line = Line { key: key.to_owned(), kind: kind.to_owned(), answer: answer.clone() };
+        let mut text = serde_json::to_string(&line)?;
+        text.push('\n');
+        self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(text.as_bytes())?;
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), answer);
+        Ok(())
+    }
+
+    /// Writes a file of the folder.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.folder.join(name);
+        let part = self.folder.join(format!("{name}.part"));
+        std::fs::write(&part, text)
+            .and_then(|()| std::fs::rename(&part, &path))
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+/// The key of a question.
+#[must_use]
+pub fn key(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    crate::hex(&hash.finalize())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_was_cut_off_is_asked_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path(), "a").unwrap();
+        store.keep("one", "score", &1.5).unwrap();
+        store.keep("two", "score", &2.5).unwrap();
+        drop(store);
+        let path = folder.path().join("steps.jsonl");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.get(..text.len() - 8).unwrap()).unwrap();
+        let store = Store::open(folder.path(), "a").unwrap();
+        assert_eq!((store.known::<f64>("one"), store.known::<f64>("two")), (Some(1.5), None));
+        store.keep("two", "score", &3.5).unwrap();
+        drop(store);
+        assert_eq!(Store::open(folder.path(), "a").unwrap().known::<f64>("two"), Some(3.5));
+        assert!(Store::open(folder.path(), "b").is_err(), "another run");
+    }
+}
