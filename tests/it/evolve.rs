@@ -60,13 +60,13 @@ async fn a_run_that_was_killed_anywhere_ends_as_one_that_was_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_evolves_is_better_on_what_it_was_evolved_on() {
+async fn what_evolves_sees_more_of_what_it_has_not_met() {
     let task = task("tool-result-injection");
     let folder = tempfile::tempdir().unwrap();
     let evolved = run(&mutation(&task), &small(&task), folder.path()).await.unwrap();
-    let (first, last) = (evolved.summary.rounds.first().unwrap(), evolved.summary.rounds.last().unwrap());
-    assert!(last.tpr >= first.tpr, "{:?}", evolved.summary.rounds);
-    assert!(last.tnr >= 0.9, "{:?}", evolved.summary.rounds);
+    let (before, after) = (evolved.summary.held_out.before, evolved.summary.held_out.after);
+    assert!(after.tpr > before.tpr, "{:?}", evolved.summary);
+    assert!(after.tnr >= before.tnr - 0.05, "{:?}", evolved.summary);
     // the lineage holds together: each parent was a candidate
     for candidate in &evolved.lineage {
         if let Some(parent) = &candidate.parent {
