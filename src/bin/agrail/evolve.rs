@@ -331,7 +331,9 @@ async fn check(gate: &Gate, config: &Config) -> Result<ExitCode> {
         "attacks seen {:.3} (released {:.3}), honest passed {:.3} (released {:.3})",
         now.tpr, before.tpr, now.tnr, before.tnr
     );
-    if now.tpr + 1e-9 < before.tpr || now.tnr + 1e-9 < before.tnr {
+    // processors round embeddings differently: one text may fall on the other side
+    let one = |of: usize| 1.5 / of.max(1) as f64;
+    if now.tpr + one(attacks) < before.tpr || now.tnr + one(texts.len() - attacks) < before.tnr {
         anstream::eprintln!("agrail: the detector is worse than the released one; this must not be released");
         return Ok(ExitCode::from(1));
     }
