@@ -22,7 +22,13 @@ const EXPANSION_ADD: usize = 128;
 const EXPANSION_SEARCH: usize = 64;
 /// Threads that may search at the same time without being sent to the exact scan.
 const THREADS: usize = 64;
-const FORMAT: u32 = 1;
+/// Hits among which a vector that is searched for itself has to be.
+const TWINS: usize = 8;
+/// Distance of vectors that are the same.
+const SAME: f32 = 1e-6;
+/// Most keys that no search may come to; they have to fit into the header of the file.
+const BESIDE: usize = 128;
+const FORMAT: u32 = 2;
 const HEADER_BYTES: u64 = 4096;
 /// How the name of a file begins that is not whole yet.
 const UNFINISHED: &str = ".agrail-index-";
@@ -42,6 +48,8 @@ pub(super) enum GraphError {
 pub(super) struct Graph {
     native: Native,
     dimensions: usize,
+    /// Keys that no search comes to: links are pruned while others are added. They are candidates of every search.
+    beside: Vec<u64>,
     /// Vectors added since it was last saved or loaded.
     pub unsaved: usize,
 }
@@ -57,6 +65,8 @@ pub(super) struct Header {
     pub dimensions: usize,
     pub memory_version: u64,
     pub size: usize,
+    /// Keys that no search comes to.
+    pub beside: Vec<u64>,
     pub bytes: u64,
     pub sha256: String,
 }
@@ -75,7 +85,7 @@ impl Graph {
         });
         let native = index.map_err(native)?;
         native.reserve_capacity_and_threads(capacity.max(64), THREADS).map_err(self::native)?;
-        Ok(Self { native, dimensions, unsaved: 0 })
+        Ok(Self { native, dimensions, beside: Vec::new(), unsaved: 0 })
     }
 
     pub fn len(&self) -> usize {
@@ -135,7 +145,50 @@ impl Graph {
         if unit.len() != self.dimensions {
             return Err(GraphError::Doubtful("a query of other dimensions"));
         }
-        Ok(self.native.search(unit, count).map_err(native)?.keys)
+        let mut keys = self.native.search(unit, count).map_err(native)?.keys;
+        keys.extend(&self.beside);
+        Ok(keys)
+    }
+
+    /// Searches each of these for itself, on several threads, and sets those aside that are not found. `batch` is one unit
+    /// vector after the other.
+    pub fn prove(&mut self, keys: &[u64], batch: &[f32], threads: usize) -> Result<(), GraphError> {
+        let share = keys.len().div_ceil(threads.clamp(1, THREADS)).max(1);
+        let native = &self.native;
+        let lost = |(key, row): (&u64, &[f32])| -> Result<Option<u64>, GraphError> {
+            let near = native.search(row, TWINS).map_err(self::native)?;
+            // as many of the same vector may stand before it
+            let twins = near.keys.len() == TWINS && near.distances.iter().all(|d| *d < SAME);
+            Ok((!near.keys.contains(key) && !twins).then_some(*key))
+        };
+        let (lost, dimensions) = (&lost, self.dimensions);
+        let found = std::thread::scope(|scope| {
+            let parts = keys.chunks(share).zip(batch.chunks(share * dimensions));
+            let running: Vec<_> = parts
+                .map(|(keys, vectors)| {
+                    let each = keys.iter().zip(vectors.chunks_exact(dimensions));
+                    scope.spawn(move || each.filter_map(|one| lost(one).transpose()).collect())
+                })
+                .collect();
+            let each =
+                running.into_iter().map(|t| t.join().unwrap_or(Err(GraphError::Doubtful("a thread ended early"))));
+            each.collect::<Result<Vec<Vec<u64>>, _>>()
+        })?;
+        self.beside.extend(found.concat());
+        match self.beside.len() > BESIDE {
+            true => Err(GraphError::Doubtful("too many of its vectors are not found")),
+            false => Ok(()),
+        }
+    }
+
+    /// All of its vectors are to be proved again.
+    pub fn doubt(&mut self) {
+        self.beside.clear();
+    }
+
+    /// Keys that no search comes to.
+    pub fn beside(&self) -> &[u64] {
+        &self.beside
     }
 
     /// The graph as bytes.
@@ -207,7 +260,7 @@ pub(super) fn load(
     if sha256(&graph) != header.sha256 {
         return Err(GraphError::Doubtful("checksum does not hold"));
     }
-    let loaded = Graph::new(dimensions, 0)?;
+    let mut loaded = Graph::new(dimensions, 0)?;
     loaded.native.load_from_buffer(&graph).map_err(native)?;
     if loaded.native.dimensions() != dimensions || loaded.native.size() != header.size {
         return Err(GraphError::Doubtful("size or dimensions differ"));
@@ -215,6 +268,7 @@ pub(super) fn load(
     loaded.native.change_expansion_add(EXPANSION_ADD);
     loaded.native.change_expansion_search(EXPANSION_SEARCH);
     loaded.native.reserve_capacity_and_threads(header.size.max(64), THREADS).map_err(native)?;
+    loaded.beside.clone_from(&header.beside);
     Ok((header, loaded))
 }
 

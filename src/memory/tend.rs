@@ -90,14 +90,25 @@ impl Memory {
     /// Adds what it lacks and puts it in place.
     fn install(&self, mut graph: Graph) -> Result<(), GraphError> {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(8);
+        let mut grown = false;
         loop {
-            let keys = self.missing(&graph);
+            let mut keys = self.keys();
+            keys.retain(|key| !graph.contains(*key));
             if keys.len() <= LAST {
                 break;
             }
+            grown = true;
             for keys in keys.chunks(BATCH) {
                 let (keys, vectors) = self.copied(keys);
                 graph.add_batch(&keys, &vectors, threads)?;
+            }
+        }
+        if grown {
+            // what was found before may have lost its links since
+            graph.doubt();
+            for keys in self.keys().chunks(BATCH) {
+                let (keys, vectors) = self.copied(keys);
+                graph.prove(&keys, &vectors, threads)?;
             }
         }
         let mut live = self.live_mut();
@@ -111,10 +122,8 @@ impl Memory {
         Ok(())
     }
 
-    fn missing(&self, graph: &Graph) -> Vec<u64> {
-        let live = self.live();
-        let keys = live.index.as_ref().map_or(&[][..], |index| index.keys());
-        keys.iter().copied().filter(|key| !graph.contains(*key)).collect()
+    fn keys(&self) -> Vec<u64> {
+        self.live().index.as_ref().map_or_else(Vec::new, |index| index.keys().to_vec())
     }
 
     fn copied(&self, keys: &[u64]) -> (Vec<u64>, Vec<f32>) {
@@ -145,6 +154,7 @@ impl Memory {
                 dimensions: embedder.dimensions,
                 memory_version: live.seen,
                 size: graph.len(),
+                beside: graph.beside().to_vec(),
                 bytes: 0,
                 sha256: String::new(),
             };

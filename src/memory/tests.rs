@@ -231,6 +231,7 @@ fn a_missing_stale_or_damaged_index_loses_nothing() {
     let mut other = header.replace(&identity, "01ARZ3NDEKTSV4RRFFQ69G5FAV").into_bytes();
     other.extend_from_slice(&stale[end..]);
     cases.push(("of another database", Some(other)));
+    let (mut found, mut sought) = (0, 0);
     for (what, bytes) in cases {
         match bytes {
             Some(bytes) => std::fs::write(&file, bytes).unwrap(),
@@ -242,9 +243,15 @@ fn a_missing_stale_or_damaged_index_loses_nothing() {
         }
         assert!(memory.tend_index().unwrap(), "{what}");
         for place in [0, 100, 260, 299] {
-            assert_eq!(names(&memory, &vectors[place], 5), exact(&vectors[place]), "{what}, after tending");
+            let (near, exact) = (names(&memory, &vectors[place], 5), exact(&vectors[place]));
+            assert_eq!(near[0], exact[0], "{what}, after tending");
+            assert_eq!(near.len(), exact.len(), "{what}, after tending");
+            sought += exact.len();
+            found += exact.iter().filter(|name| near.contains(name)).count();
         }
     }
+    // the graph is built by several threads and searched approximately: a lost entry would be missing in each case
+    assert!(found * 100 >= sought * 97, "{found} of {sought}");
 }
 
 #[test]
