@@ -54,8 +54,8 @@ pub fn read(action: &Action, who: Who<'_>, around: &dyn Surroundings) -> Reading
             }
             for run in runs.into_iter().flatten() {
                 reading.join(match run {
-                    Runs::Shell(text) => shell::read(text, who.name, who.home, who.home, around),
-                    Runs::Python(text) => shell::read_source("python", text, who.name, who.home, who.home, around),
+                    Runs::Shell(text) => shell::read(&text, who.name, who.home, who.home, around),
+                    Runs::Python(text) => shell::read_source("python", &text, who.name, who.home, who.home, around),
                 });
             }
             reading

@@ -10,6 +10,7 @@ use super::shell::Reading;
 use super::{Cause, Effect, Target, Verb};
 use crate::provenance::words;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Most strings of the arguments that are looked at.
 pub(crate) const STRINGS: usize = 2_000;
@@ -201,9 +202,9 @@ const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
 /// What a tool runs, and in which language.
 pub(super) enum Runs<'a> {
     /// A command of a shell.
-    Shell(&'a str),
+    Shell(Cow<'a, str>),
     /// Python source.
-    Python(&'a str),
+    Python(Cow<'a, str>),
 }
 
 /// No tool is named, and nothing is given to one.
@@ -245,16 +246,30 @@ pub(super) fn runs<'a>(tool: &str, arguments: &'a Value) -> Option<Vec<Runs<'a>>
         false if class(tool).0 == Verb::Call => &COMMANDS[..],
         false => return None,
     };
-    let texts = |key: &&str| -> Vec<&'a str> {
+    let texts = |key: &&str| -> Vec<Cow<'a, str>> {
         match arguments.get(*key) {
-            Some(Value::String(text)) => vec![text],
-            Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
+            Some(Value::String(text)) => vec![text.into()],
+            Some(Value::Array(items)) => {
+                // a list may be several texts, or the words of one command
+                let each: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+                let whole = match python {
+                    true => each.join("\n"),
+                    false => each.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+                };
+                let whole = (each.len() > 1).then_some(Cow::Owned(whole));
+                each.into_iter().map(Cow::Borrowed).chain(whole).collect()
+            }
             _ => Vec::new(),
         }
     };
-    let found: Vec<&str> = keys.iter().flat_map(texts).collect();
+    let found: Vec<Cow<'_, str>> = keys.iter().flat_map(texts).collect();
     (always || !found.is_empty())
         .then(|| found.into_iter().map(|text| if python { Runs::Python(text) } else { Runs::Shell(text) }).collect())
+}
+
+/// One word of a shell, whatever is in it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// The call as one effect, and a connection for each address among its arguments.
@@ -317,10 +332,14 @@ mod tests {
     fn what_a_tool_runs_is_found() {
         let arguments = json!({"command": "ls"});
         let all = |tool: &str, arguments: &Value| runs(tool, arguments).unwrap_or_default().len();
-        assert!(matches!(runs("run_bash", &arguments).as_deref(), Some([Runs::Shell("ls")])));
-        assert!(matches!(runs("python_repl", &json!({"code": "1"})).as_deref(), Some([Runs::Python("1")])));
+        assert!(matches!(runs("run_bash", &arguments).as_deref(), Some([Runs::Shell(text)]) if text == "ls"));
+        let python = json!({"code": "1"});
+        assert!(matches!(runs("python_repl", &python).as_deref(), Some([Runs::Python(text)]) if text == "1"));
         assert_eq!(all("bash", &json!({"command": "ls", "script": "rm -r /etc"})), 2, "nothing hides behind another");
-        assert_eq!(all("bash", &json!({"commands": ["ls", "id"]})), 2);
+        assert_eq!(all("bash", &json!({"commands": ["ls", "id"]})), 3);
+        let words = json!({"command": ["rm", "-r", "#x", "it's"]});
+        let found = runs("bash", &words).unwrap_or_default();
+        assert!(matches!(found.last(), Some(Runs::Shell(text)) if text == r"'rm' '-r' '#x' 'it'\''s'"));
         assert!(runs("exec", &json!({"line": "rm -r /etc"})).is_some_and(|found| found.is_empty()));
         assert!(runs("send_mail", &arguments).is_none());
     }

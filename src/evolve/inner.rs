@@ -3,6 +3,7 @@
 use super::store::{Store, key};
 use super::world::{On, Route, Side, World};
 use super::{Round, Settings, score};
+use crate::llm::ModelError;
 use anyhow::Result;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -239,7 +240,7 @@ impl Inner<'_> {
         .await
     }
 
-    /// A proposal; one that fails is noted and left out, so that the run goes on with what it has.
+    /// A proposal; one that cannot be read is noted and left out, so that the run goes on with what it has.
     async fn proposed<F: Future<Output = Result<String>>>(
         &self,
         side: Side,
@@ -257,10 +258,12 @@ impl Inner<'_> {
         let answer = match ask().await {
             Ok(text) if !text.trim().is_empty() => Some(text),
             Ok(_) => None,
-            Err(problem) => {
+            Err(problem) if matches!(problem.downcast_ref(), Some(ModelError::Malformed(_))) => {
                 (self.told)(&format!("{kind}: {problem:#}"));
                 None
             }
+            // it may work the next time
+            Err(problem) => return Err(problem.context("the run stopped, and can be resumed")),
         };
         self.store.keep(&key, kind, &answer)?;
         Ok(answer)

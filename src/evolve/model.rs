@@ -6,7 +6,7 @@
 use super::score::{self, Defence, relative_change};
 use super::task::{Split, Task, fits};
 use super::world::{On, Route, Side, World};
-use crate::llm::{LanguageModel, Limits, Meter, ModelError, Prompt, Role, Schema, Turn, ask};
+use crate::llm::{LanguageModel, Limits, Meter, ModelError, Prompt, Role, Schema, Turn, ask, object};
 use crate::prompts::Prompts;
 use crate::untrusted::gather;
 use anyhow::{Context as _, Result, anyhow};
@@ -26,7 +26,9 @@ const ATTACK: usize = 600;
 const FAILURES: usize = 3;
 /// Attacks on which a defence is scored.
 const ATTACKS: usize = 6;
-/// Malformed or missing judgements in a row after which the model is given up.
+/// Longest time of one answer.
+const CALL: Duration = Duration::from_secs(180);
+/// Malformed answers in a row after which the model is given up.
 const BROKEN: u32 = 25;
 
 /// The world.
@@ -74,12 +76,10 @@ impl Model {
     }
 
     async fn put<T: DeserializeOwned>(&self, turns: Vec<Turn>, name: &str, form: Value, nonce: String) -> Result<T> {
-        let properties = form.as_object().map(|f| f.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
-        let form = json!({"type": "object", "properties": form, "required": properties, "additionalProperties": false});
-        let schema = Some(Schema { name: name.to_owned(), schema: form });
+        let schema = Some(Schema { name: name.to_owned(), schema: object(form) });
         let prompt = Prompt { turns, schema, reply_tokens: 300, nonce };
-        let answer = tokio::time::timeout(Duration::from_secs(180), ask(&*self.model, &self.meter, &prompt)).await;
-        let answer = answer.unwrap_or(Err(ModelError::Timeout(Duration::from_secs(180))));
+        let answer = tokio::time::timeout(CALL, ask(&*self.model, &self.meter, &prompt)).await;
+        let answer = answer.unwrap_or(Err(ModelError::Timeout(CALL)));
         let broken = &self.broken;
         match &answer {
             Ok(_) => broken.store(0, std::sync::atomic::Ordering::Relaxed),
@@ -88,10 +88,11 @@ impl Model {
         Ok(answer?)
     }
 
-    /// Too much has failed for the figures to mean anything: the run stops with what it has.
+    /// An answer that cannot be read counts, unless there are too many for the figures to mean anything. What else fails
+    /// may work the next time, and must not stand in the folder: the run stops with what it has.
     fn given_up(&self, problem: &anyhow::Error) -> Result<()> {
-        let budget = matches!(problem.downcast_ref(), Some(ModelError::Budget(_)));
-        if budget || self.broken.load(std::sync::atomic::Ordering::Relaxed) >= BROKEN {
+        let unreadable = matches!(problem.downcast_ref(), Some(ModelError::Malformed(_)));
+        if !unreadable || self.broken.load(std::sync::atomic::Ordering::Relaxed) >= BROKEN {
             return Err(anyhow!("the model gives no usable answers any more: {problem}; the run can be resumed"));
         }
         Ok(())

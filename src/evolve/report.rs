@@ -1,6 +1,7 @@
 //! A run for people: the curves by round, the lineage, and what was evolved, as one HTML page without scripts.
 
 use super::{Candidate, Evolved, Round, Side};
+use crate::untrusted::html::escape;
 use plotters::prelude::*;
 use std::fmt::Write as _;
 
@@ -88,7 +89,7 @@ pub fn tree(lineage: &[Candidate]) -> String {
             0.2 + 0.8 * candidate.score.clamp(0.0, 1.0),
             candidate.id,
             candidate.score,
-            escaped(&short(&candidate.gradient, 200))
+            escape(&short(&candidate.gradient, 200))
         );
     }
     svg.push_str("</svg>\n");
@@ -119,7 +120,7 @@ pub fn html(name: &str, evolved: &Evolved) -> Result<String, String> {
         after.tpr,
         after.tnr,
         tree(&evolved.lineage),
-        name = escaped(name)
+        name = escape(name)
     );
     for (title, pool) in [("Attacks", &evolved.attacks), ("Defences", &evolved.defences)] {
         let _ = writeln!(page, "<h2>{title}</h2>");
@@ -129,7 +130,7 @@ pub fn html(name: &str, evolved: &Evolved) -> Result<String, String> {
                 "<p>{} ({:.3})</p><pre>{}</pre>",
                 candidate.id,
                 candidate.score,
-                escaped(&short(&candidate.text, 1_500))
+                escape(&short(&candidate.text, 1_500))
             );
         }
     }
@@ -142,8 +143,4 @@ fn short(text: &str, most: usize) -> String {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -33,8 +33,8 @@ pub const RULES_THRESHOLD: f32 = 0.7;
 const SPARE_BYTES: usize = 24;
 /// A segment with less is embedded only where there is room.
 const WORTH: f32 = 0.8;
-/// Signals in one report.
-const SIGNALS: usize = 16;
+/// Signals in one report; one with so many may have left some out.
+pub const SIGNALS: usize = 16;
 /// Bytes of a signal's text.
 const QUOTED: usize = 400;
 

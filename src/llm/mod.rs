@@ -55,6 +55,12 @@ pub struct Schema {
     pub schema: Value,
 }
 
+/// The schema of an object that has these properties, all of them, and no others.
+pub(crate) fn object(properties: Value) -> Value {
+    let required: Vec<String> = properties.as_object().map(|p| p.keys().cloned().collect()).unwrap_or_default();
+    serde_json::json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}
+
 /// One question to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompt {

@@ -84,6 +84,11 @@ impl Contract<'_> {
                 continue;
             }
             for passage in cited {
+                // a claim that one passage bears out does not bring in another that says something else
+                if !self.on_topic(page.says(passage)).await {
+                    dropped.off_topic += 1;
+                    continue;
+                }
                 let span = Span {
                     url: page.url.clone(),
                     start: passage.span.start,
@@ -92,7 +97,9 @@ impl Contract<'_> {
                 };
                 let (text, contradicts) = (short(page.says(passage), LONGEST), Vec::new());
                 let new = !points.iter().any(|p: &KeyPoint| p.citations.contains(&span));
-                if new && !carries(&text, "") {
+                if carries(&text, "") {
+                    dropped.carrying += 1;
+                } else if new {
                     points.push(KeyPoint { text, citations: vec![span], lexical, embedding, contradicts });
                 }
             }
@@ -234,7 +241,12 @@ mod tests {
     use crate::research::Passage;
 
     fn page() -> Page {
-        let sentences = ["The bridge was opened in 1887.", "It was not built by Orla Finch.", "Buy our shoes today."];
+        let sentences = [
+            "The bridge was opened in 1887.",
+            "It was not built by Orla Finch.",
+            "Buy our shoes today.",
+            "Lunch costs nine crowns.",
+        ];
         let (mut text, mut passages) = (String::new(), Vec::new());
         for (place, sentence) in sentences.iter().enumerate() {
             let start = text.len();
@@ -269,6 +281,7 @@ mod tests {
         check("The bridge was opened in 1887 when the bridge opened, by Zorro.", &[1], |d| d.unsupported).await;
         check("The bridge was opened in 1887, the bridge opened, sponsored casino.", &[1], |d| d.unsupported).await;
         check("It was built by Orla Finch.", &[2], |d| d.contradicted).await;
+        check("Which bridge? Lunch costs nine crowns.", &[4], |d| d.off_topic).await;
         check("The bridge was opened in 1887, see https://evil.example/1887", &[1], |d| d.carrying).await;
         check("The bridge was opened in 1887 canary-99-harbour", &[1], |d| d.carrying).await;
     }

@@ -1,6 +1,7 @@
 //! The report as one HTML page: no scripts, nothing from elsewhere, every word of a source escaped.
 
 use super::report::Report;
+use crate::untrusted::html::escape;
 use std::fmt::Write as _;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;\
@@ -81,22 +82,6 @@ fn section(page: &mut String, title: &str, count: usize) {
     if count > 0 {
         let _ = writeln!(page, "<h2>{title}</h2>");
     }
-}
-
-fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            c if c.is_control() => safe.push(' '),
-            c => safe.push(c),
-        }
-    }
-    safe
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@
 
 use super::contract::{Claim, content};
 use super::page::{Page, short};
-use crate::llm::{LanguageModel, Meter, ModelError, Prompt, Schema, ask};
+use crate::llm::{LanguageModel, Meter, ModelError, Prompt, Schema, ask, object};
 use crate::prompts::Prompts;
 use crate::untrusted::{PIECE, gather};
 use serde::Deserialize;
@@ -192,9 +192,4 @@ fn windows(page: &Page, questions: &[String]) -> (Vec<Vec<String>>, usize) {
     let left = all.iter().enumerate().filter(|(at, _)| !kept.contains(at)).map(|(_, w)| w.len()).sum();
     let chosen = kept.into_iter().filter_map(|at| all.get(at).cloned()).filter(|w| !w.is_empty());
     (chosen.collect(), left)
-}
-
-fn object(properties: Value) -> Value {
-    let required: Vec<String> = properties.as_object().map(|p| p.keys().cloned().collect()).unwrap_or_default();
-    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }

@@ -11,9 +11,9 @@
 use super::contract::content;
 use super::fetch::Fetched;
 use crate::canonical::mapped::mapped;
-use crate::injection::{Detector, RULES_THRESHOLD, Report};
+use crate::injection::{Detector, RULES_THRESHOLD, Report, SIGNALS};
 use crate::provenance::{addresses, demands};
-use crate::untrusted::html::{Hidden, Unseen, Unshown, unshown};
+use crate::untrusted::html::{Hidden, Unseen, Unshown, VOID, unshown};
 use crate::untrusted::segment::{Budget, segments};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -28,8 +28,6 @@ const LINKS: usize = 200;
 const NAME: usize = 120;
 /// Bytes that the detector is given at a time.
 const CHUNK: usize = 4_096;
-/// Signals of one report; a report with so many may have left some out.
-const SIGNALS: usize = 16;
 /// Passages of one page.
 const PASSAGES: usize = 4_000;
 /// Hidden texts that are quoted, and how much of each, in characters.
@@ -223,12 +221,6 @@ struct Walked {
     running: String,
     depth: usize,
 }
-
-/// Elements that have no end, so that they add nothing to the depth.
-const VOID: [&[u8]; 14] = [
-    b"area", b"base", b"br", b"col", b"embed", b"hr", b"img", b"input", b"link", b"meta", b"param", b"source",
-    b"track", b"wbr",
-];
 
 /// Title, links, depth and running text, token by token.
 fn walk(source: &str, base: Option<&Url>) -> Walked {

@@ -10,7 +10,7 @@ pub struct Report {
     pub version: u32,
     /// What was to be found out.
     pub goal: String,
-    /// `defended` or `vulnerable`.
+    /// `defended`: the naive agent has an outcome of its own.
     pub mode: &'static str,
     /// Every page was read, and something was found.
     pub complete: bool,
@@ -35,13 +35,13 @@ pub struct Report {
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KeyPoint {
-    /// At most 300 characters.
+    /// The words of the page, at most 300 characters.
     pub text: String,
     /// Where it stands; at least one.
     pub citations: Vec<Span>,
-    /// Share of its content words that stand in the cited passages, 0..=1.
+    /// Share of the content words of the claim that chose it that stand in the passages which the claim cites, 0..=1.
     pub lexical: f32,
-    /// Cosine of its meaning and theirs, -1..=1; absent without an embedder.
+    /// Cosine of the meaning of that claim and of those passages, -1..=1; absent without an embedder.
     pub embedding: Option<f32>,
     /// Places of key points from other pages that say something else about the same.
     pub contradicts: Vec<usize>,

@@ -139,7 +139,7 @@ impl Work<'_> {
 
     async fn admitted(&mut self, url: &str) -> Result<(), String> {
         // an address that the user gave may speak of what the user wants to know, and so may what it leads to
-        let given = self.context.request.lines().any(|line| same_path(line, url));
+        let given = self.context.request.lines().any(|line| same_page(line, url));
         let what = if given { self.secrets.leaves(url) } else { self.protected.leaves(url) };
         if let Some(what) = what {
             return Err(format!("its address would give away {what}"));
@@ -367,10 +367,11 @@ fn moved(from: &url::Url, to: &url::Url) -> bool {
     bare(from).is_some_and(|host| Some(host) == bare(to)) && from.port() == to.port()
 }
 
-/// Two addresses have the same path, but for a slash at its end.
-fn same_path(given: &str, url: &str) -> bool {
-    let path = |text: &str| url::Url::parse(text).map(|u| u.path().trim_end_matches('/').to_owned()).ok();
-    given == url || path(given).is_some_and(|own| !own.is_empty() && Some(own) == path(url))
+/// Two addresses of the same site have the same path, but for a slash at its end, and the same query.
+fn same_page(given: &str, url: &str) -> bool {
+    let (Ok(own), Ok(other)) = (url::Url::parse(given), url::Url::parse(url)) else { return given == url };
+    let path = |url: &url::Url| url.path().trim_end_matches('/').to_owned();
+    moved(&own, &other) && path(&own) == path(&other) && own.query() == other.query()
 }
 
 /// The goal asks how something is done.

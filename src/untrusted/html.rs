@@ -93,7 +93,7 @@ const DEPTH: usize = 500;
 /// Difference of two colours, of each channel, that is not seen.
 const NEAR: u8 = 24;
 /// Elements that have no end.
-const VOID: [&[u8]; 14] = [
+pub(crate) const VOID: [&[u8]; 14] = [
     b"area", b"base", b"br", b"col", b"embed", b"hr", b"img", b"input", b"link", b"meta", b"param", b"source",
     b"track", b"wbr",
 ];
@@ -202,13 +202,16 @@ pub fn unshown(page: &str) -> Unshown {
             Token::Doctype(_) | Token::Error(_) => {}
         }
     }
-    Unshown { texts: found.kept, unread: found.unread, cuts: found.cuts }
+    let unread = found.unread + if sheets.lost { page.len() } else { 0 };
+    Unshown { texts: found.kept, unread, cuts: found.cuts }
 }
 
 /// Classes and ids that the page's own style sheets hide.
 #[derive(Default)]
 struct Sheets {
     names: HashSet<String>,
+    /// There are more than are kept.
+    lost: bool,
 }
 
 impl Sheets {
@@ -223,9 +226,23 @@ impl Sheets {
     }
 }
 
+/// A style sheet without its comments, which may stand anywhere; one that does not end takes the rest with it.
+fn without_comments(sheet: &str) -> String {
+    let (mut kept, mut rest) = (String::with_capacity(sheet.len()), sheet);
+    while let Some((before, comment)) = rest.split_once("/*") {
+        kept.push_str(before);
+        rest = comment.split_once("*/").map_or("", |(_, after)| after);
+    }
+    kept.push_str(rest);
+    kept
+}
+
 /// Reads every style element of a page, in linear time: rules whose declarations hide, by their last class or id.
 fn sheets(page: &str) -> Sheets {
     let mut found = Sheets::default();
+    if !page.as_bytes().windows(6).any(|start| start.eq_ignore_ascii_case(b"<style")) {
+        return found;
+    }
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
     let mut inside = false;
@@ -235,14 +252,19 @@ fn sheets(page: &str) -> Sheets {
             Token::StartTag(tag) => inside = tag.name.as_slice() == b"style",
             Token::EndTag(_) => inside = false,
             Token::String(text) if inside => {
-                let text = String::from_utf8_lossy(&text).into_owned();
+                let text = without_comments(&String::from_utf8_lossy(&text));
                 for rule in text.split('}') {
                     let mut parts = rule.rsplitn(2, '{');
                     let (body, selectors) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
                     // within @media the selector stands behind another brace
                     let selectors = selectors.rsplit('{').next().unwrap_or_default();
-                    if found.names.len() >= MOST || style(body).is_none() {
+                    if style(body).is_none() {
                         continue;
+                    }
+                    if found.names.len() >= MOST {
+                        // what is hidden can no longer be told
+                        found.lost = true;
+                        return found;
                     }
                     for selector in selectors.split(',') {
                         let last =
@@ -374,6 +396,23 @@ fn channels(colour: &str) -> Option<[u8; 3]> {
     Some([channel(0)?, channel(2)?, channel(4)?])
 }
 
+/// A text that is a text in HTML, in an attribute too; control characters become blanks.
+pub(crate) fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            c if c.is_control() => safe.push(' '),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
@@ -407,6 +446,7 @@ mod tests {
         for page in [
             "<style>.x{display:none}</style><p class='y x'>a lie</p><p>true</p>",
             "<style>a:hover{} @media all { div > .x:before, #z { opacity: 0 } }</style><b id=z>a lie</b> true",
+            "<style>.x/* } */{display:/**/none}</style><p class=x>a lie</p>",
             "<div style='opacity:0'/>a lie</div>true",
             "<span style='opacity:0'><div></span>a lie</div></span>true",
             "<dialog>a lie</dialog>true",
@@ -419,6 +459,13 @@ mod tests {
         check("<i style='left:-9999px !important'>a lie</i>", &[(Unseen::OffScreen, "a lie")]);
         check("<i style='color:#fefefe'>a lie</i>", &[(Unseen::SameColour, "a lie")]);
         check("<i style='color:#777'>seen</i><dialog open>seen</dialog>", &[]);
+    }
+
+    #[test]
+    fn more_rules_than_are_kept_are_not_clean() {
+        let decoys: String = (0..MOST).map(|n| format!(".c{n}{{display:none}}")).collect();
+        let page = format!("<style>{decoys}.x{{display:none}}</style><p class=x>a lie</p>");
+        assert!(unshown(&page).unread > 0);
     }
 
     #[test]

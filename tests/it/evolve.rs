@@ -148,3 +148,50 @@ fn a_task_that_cannot_be_used_says_why() {
         assert!(problem.contains(why), "{problem}");
     }
 }
+
+/// A model that always says the same to the same, and is away at one call.
+#[derive(Debug)]
+struct Steady {
+    away_at: usize,
+    asked: AtomicUsize,
+}
+
+#[async_trait::async_trait]
+impl LanguageModel for Steady {
+    fn name(&self) -> &str {
+        "steady"
+    }
+
+    async fn complete(&self, prompt: &Prompt, _: Duration) -> Result<Completion, ModelError> {
+        if self.asked.fetch_add(1, Ordering::SeqCst) == self.away_at {
+            return Err(ModelError::Unreachable { url: "here".to_owned(), why: "away".to_owned() });
+        }
+        let size: usize = prompt.turns.iter().map(|t| t.text.len()).sum();
+        let text = match prompt.schema.as_ref().map_or("", |s| s.name.as_str()) {
+            "judge" => format!("{{\"malicious\": {}}}", size.is_multiple_of(3)),
+            "grade" => format!("{{\"score\": {}}}", size % 11),
+            "evolve-critic" => format!("{{\"advice\": \"more of {size}\"}}"),
+            _ => format!("{{\"text\": \"look at [DATA] {size} times\"}}"),
+        };
+        Ok(Completion { text, cut: false, tokens_in: 10, tokens_out: 5 })
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_is_away_for_a_while_changes_nothing() {
+    let task = task("assignment-grading");
+    let settings = small(&task);
+    let world = |away_at: usize| {
+        let model = Arc::new(Steady { away_at, asked: AtomicUsize::new(0) });
+        Model::new(task.clone(), model, Prompts::load(None).unwrap(), 100_000)
+    };
+    let whole = tempfile::tempdir().unwrap();
+    let unbroken = pools(&run(&world(usize::MAX), &settings, whole.path()).await.unwrap());
+    // while it judges, grades, criticises, edits
+    for away_at in [0, 7, 40, 61, 62, 63, 64, 65, 90] {
+        let broken = tempfile::tempdir().unwrap();
+        let problem = run(&world(away_at), &settings, broken.path()).await.unwrap_err().to_string();
+        assert!(problem.contains("can be resumed"), "{away_at}: {problem}");
+        assert_eq!(pools(&run(&world(usize::MAX), &settings, broken.path()).await.unwrap()), unbroken, "{away_at}");
+    }
+}

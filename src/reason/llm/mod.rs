@@ -13,7 +13,7 @@ mod execute;
 
 use super::{Case, Checklist, Item, Reasoner, Recall};
 use crate::check::{Authority, Check, Finding, Outcome};
-use crate::llm::{LanguageModel, Meter, ModelError, Prompt, Schema, ask};
+use crate::llm::{LanguageModel, Meter, ModelError, Prompt, Schema, ask, object};
 use crate::memory::Key;
 use crate::policy::Policy;
 use crate::prompts::Prompts;
@@ -213,11 +213,6 @@ fn cut(text: &str, most: usize) -> String {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }
-}
-
-fn object(properties: Value) -> Value {
-    let required: Vec<String> = properties.as_object().map(|p| p.keys().cloned().collect()).unwrap_or_default();
-    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
 fn list(items: Value) -> Value {
