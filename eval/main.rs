@@ -2,6 +2,7 @@
 
 mod ablate;
 mod detector;
+mod hook;
 mod import;
 mod model;
 mod observed;

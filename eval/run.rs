@@ -1,5 +1,6 @@
 //! `agrail-eval run`: the guard's answers to traces, scored.
 
+use crate::hook::Hook;
 use crate::model::{ModeArg, ModelArgs};
 use crate::{report, score};
 use agrail::Guard;
@@ -8,7 +9,7 @@ use agrail::guard::Learning;
 use agrail::memory::Memory;
 use agrail::policy::{Policy, Source};
 use agrail::reason::llm::LlmSettings;
-use agrail::replay::{self, Expected, ResultLine, Trace, sandbox::Roots};
+use agrail::replay::{self, Asked, Expected, ResultLine, Trace, sandbox::Roots};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -66,6 +67,12 @@ pub struct Args {
     /// Longest time for one check, milliseconds; default 5 000, with a model 300 000.
     #[arg(long, value_name = "MS")]
     deadline_ms: Option<u64>,
+    /// Ask this command instead of the guard: any PreToolUse hook of a coding agent. {root} stands for the case's root.
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["memory", "mode"])]
+    hook: Option<String>,
+    /// Tell the hook first what the agent has read, as PostToolUse events.
+    #[arg(long, requires = "hook")]
+    hook_observations: bool,
     #[command(flatten)]
     model: ModelArgs,
 }
@@ -99,9 +106,14 @@ pub fn run(args: &Args) -> Result<()> {
     let (mut failed, mut setups) = (0_usize, 0_usize);
     let started = Instant::now();
     runtime.block_on(async {
-        let embedder = embedder(&traces).await?;
-        let guard = guard(args, embedder)?;
-        let mut cases = replay::replay(&guard, Arc::new(open), roots, args.jobs);
+        let (guard, asked): (_, Arc<dyn Asked>) = match &args.hook {
+            Some(command) => (None, Arc::new(Hook::new(command, args.hook_observations))),
+            None => {
+                let guard = guard(args, embedder(&traces).await?)?;
+                (Some(guard.clone()), Arc::new(guard))
+            }
+        };
+        let mut cases = replay::replay_by(asked, Arc::new(open), roots, args.jobs);
         let mut told = Instant::now();
         while let Some(case) = cases.recv().await {
             failed += usize::from(case.line.error.is_some());
@@ -116,7 +128,10 @@ pub fn run(args: &Args) -> Result<()> {
                 eprintln!("{} of {} cases", lines.len(), traces.len());
             }
         }
-        guard.settle().await.map_err(|e| anyhow::anyhow!("the memory could not be written: {e}"))
+        match guard {
+            Some(guard) => guard.settle().await.map_err(|e| anyhow::anyhow!("the memory could not be written: {e}")),
+            None => Ok(()),
+        }
     })?;
     bar.finish_and_clear();
     let summary = score::summarize(&traces, &lines);

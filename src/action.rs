@@ -161,6 +161,8 @@ pub struct Context {
     pub identity: Identity,
     /// What it has read.
     pub observations: Vec<Observation>,
+    /// Credentials that the agent has read earlier, by name, where a session is known.
+    pub held: Vec<String>,
     /// The machine that the action would run on; `None` if there is nothing to look at.
     pub environment: Option<Environment>,
 }
@@ -169,7 +171,8 @@ impl Context {
     /// A context for an identity on a machine.
     #[must_use]
     pub fn new(identity: Identity, environment: Option<Environment>) -> Self {
-        Self { request: String::new(), agent: "agent".to_owned(), identity, observations: Vec::new(), environment }
+        let (request, agent) = (String::new(), "agent".to_owned());
+        Self { request, agent, identity, observations: Vec::new(), held: Vec::new(), environment }
     }
 
     /// The same with what the user asked for.

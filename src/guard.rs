@@ -6,9 +6,12 @@
 //!    entry matches.
 //! 3. Else the reasoner paraphrases, memory recalls, the reasoner analyzes and executes the checklist.
 //! 4. The pure gate decides over all findings. Recording and learning come after it and cannot change it.
+//! 5. What was asked before may have been answered by a person, for this once.
+//! 6. The verdict is written to the audit log, where there is one; what cannot be written is not allowed.
 //!
 //! Each stage is called here and only here. Whatever fails, hangs or panics ends in [`Basis::Failure`].
 
+mod after;
 mod ask;
 mod build;
 mod progress;
@@ -19,6 +22,8 @@ mod understand;
 pub use build::{BuildError, GuardBuilder, Learning, Mode, Retrieval, Settings, UnknownPrograms};
 
 use crate::action::{Action, Context};
+use crate::approvals::Approvals;
+use crate::audit::Audit;
 use crate::check::{Authority, Evidence, Finding, Outcome};
 use crate::embed::Embedder;
 use crate::learn;
@@ -55,6 +60,8 @@ struct Inner {
     policy: Policy,
     memory: Option<Memory>,
     journal: Option<learn::Journal>,
+    approvals: Option<Approvals>,
+    audit: Option<Audit>,
     embedder: Option<Arc<dyn Embedder>>,
     rules: Arc<dyn Reasoner>,
     model: Option<Arc<dyn Reasoner>>,
@@ -89,14 +96,27 @@ impl Guard {
         let started = Instant::now();
         let until = tokio::time::Instant::now() + self.inner.settings.deadline;
         let late = format!("the check did not finish within {} ms", self.inner.settings.deadline.as_millis());
+        let verdict = self.decided(action, context, started, until, &late).await;
+        let verdict = self.answered(action, context, verdict).await;
+        self.audited(action, context, verdict).await
+    }
+
+    async fn decided(
+        &self,
+        action: &Action,
+        context: &Context,
+        started: Instant,
+        until: tokio::time::Instant,
+        late: &str,
+    ) -> Verdict {
         let examined = async {
             let sensed = AssertUnwindSafe(sense(&self.inner, action, context)).catch_unwind().await.ok()?;
             self.understood(action.clone(), context.clone(), sensed).await
         };
         match tokio::time::timeout_at(until, examined).await {
-            Ok(Some((case, understood))) => self.line(case, understood, started, until, &late).await,
+            Ok(Some((case, understood))) => self.line(case, understood, started, until, late).await,
             Ok(None) => self.failure(action, context, started, "the action could not be examined"),
-            Err(_) => self.failure(action, context, started, &late),
+            Err(_) => self.failure(action, context, started, late),
         }
     }
 
@@ -110,6 +130,18 @@ impl Guard {
     #[must_use]
     pub fn memory(&self) -> Option<&Memory> {
         self.inner.memory.as_ref()
+    }
+
+    /// Its queue of questions to a person, if it has one.
+    #[must_use]
+    pub fn approvals(&self) -> Option<&Approvals> {
+        self.inner.approvals.as_ref()
+    }
+
+    /// Its audit log, if it has one.
+    #[must_use]
+    pub fn audit(&self) -> Option<&Audit> {
+        self.inner.audit.as_ref()
     }
 
     /// Waits until every decision so far is recorded and every lesson learnt.
@@ -349,10 +381,16 @@ impl Guard {
             return;
         }
         let Some(signature) = learn::signature(case, &case.context) else { return };
+        let frozen = self.inner.settings.learning == Learning::Frozen;
         let used = tokio::task::spawn_blocking(move || {
             let now = learn::now_ms();
             let Some(entry) = memory.approval(&signature, now)? else { return Ok(None) };
-            memory.use_approval(&entry.id, now).map(Some)
+            // a memory that is only read counts no use
+            if frozen {
+                Ok(Some(entry))
+            } else {
+                memory.use_approval(&entry.id, now).map(|entry| Some(Arc::new(entry)))
+            }
         });
         // not approved, or the use could not be counted: it stays an ask
         if let Ok(Ok(Some(entry))) = used.await {
@@ -432,6 +470,7 @@ impl Guard {
                 policy: self.inner.policy.digest().to_owned(),
                 memory: self.inner.memory.as_ref().map(Memory::digest).unwrap_or_default(),
             },
+            secrets: case.gathered.queries.iter().any(|q| q.secrets),
             findings,
             trace,
         }

@@ -80,6 +80,8 @@
 //! - A script that is known not to exist, and that nothing in the action makes, may be started: nothing would run.
 
 pub mod action;
+pub mod approvals;
+pub mod audit;
 pub mod canonical;
 pub mod check;
 pub mod effect;
@@ -87,6 +89,7 @@ pub mod embed;
 pub mod evolve;
 pub mod facts;
 pub mod guard;
+pub mod hook;
 pub mod injection;
 pub mod learn;
 pub mod llm;
@@ -98,6 +101,7 @@ pub mod provenance;
 pub mod reason;
 pub mod replay;
 pub mod research;
+pub mod serve;
 pub mod tools;
 pub mod untrusted;
 pub mod verdict;

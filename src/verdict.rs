@@ -121,6 +121,9 @@ pub struct Verdict {
     pub cost: Cost,
     /// What it depends on.
     pub digest: Digests,
+    /// The action reads credentials, as far as its effects tell; not part of the JSON.
+    #[serde(skip)]
+    pub secrets: bool,
     /// How it was found, for `--explain`; not part of the JSON.
     #[serde(skip)]
     pub trace: Vec<String>,

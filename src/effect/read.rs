@@ -1,5 +1,6 @@
 //! From an action to its effects: picks the reader for the action's kind.
 
+use super::file;
 use super::shell::{self, Reading, Surroundings};
 use super::tool_call::{self, Runs};
 use super::{Cause, Effect, Target, Verb};
@@ -47,12 +48,13 @@ pub fn read(action: &Action, who: Who<'_>, around: &dyn Surroundings) -> Reading
             Reading { effects: vec![effect], ..Reading::default() }
         }
         Action::ToolCall { tool, arguments, .. } => {
-            let mut reading = tool_call::read(tool, arguments);
+            let mut reading = tool_call::read(tool, arguments, who.home);
+            let scripts = file::scripts(&reading.effects, arguments);
             let runs = tool_call::runs(tool, arguments);
             if runs.as_ref().is_some_and(Vec::is_empty) {
                 reading.effects.push(Effect::unknown(Cause::Arguments, "what the tool is given to run", tool));
             }
-            for run in runs.into_iter().flatten() {
+            for run in scripts.into_iter().map(|text| Runs::Shell(text.into())).chain(runs.into_iter().flatten()) {
                 reading.join(match run {
                     Runs::Shell(text) => shell::read(&text, who.name, who.home, who.home, around),
                     Runs::Python(text) => shell::read_source("python", &text, who.name, who.home, who.home, around),

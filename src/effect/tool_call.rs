@@ -4,8 +4,10 @@
 //!    a description or an annotation of the tool is a hint of whoever wrote it and is not read here.
 //! 2. A tool that runs commands is read by the reader of the language that it runs.
 //! 3. A name that says nothing is a call of unknown effect ([`Verb::Call`]), not nothing.
-//! 4. No tool named, nothing called: agents that are done sometimes say so.
+//! 4. A tool that works on files is judged by what it does to them ([`super::file`]).
+//! 5. No tool named, nothing called: agents that are done sometimes say so.
 
+use super::file;
 use super::shell::Reading;
 use super::{Cause, Effect, Target, Verb};
 use crate::provenance::words;
@@ -190,6 +192,9 @@ const CLASSES: &[(Verb, &str, &[&str])] = &[
             "convert",
             "history",
             "details",
+            "grep",
+            "glob",
+            "ls",
         ],
     ),
 ];
@@ -237,13 +242,16 @@ pub fn class(tool: &str) -> (Verb, &'static str) {
 /// read gives an empty list, which is not understood.
 pub(super) fn runs<'a>(tool: &str, arguments: &'a Value) -> Option<Vec<Runs<'a>>> {
     let name = words(tool);
-    let python = name.iter().any(|w| w.starts_with("python") || w == "jupyter" || w == "notebook");
-    let always = class(tool).1 == "code" || python;
+    let class = class(tool);
+    // a tool that edits a notebook runs nothing
+    let notebook = class.0 == Verb::Call && name.iter().any(|w| w == "notebook");
+    let python = notebook || name.iter().any(|w| w.starts_with("python") || w == "jupyter");
+    let always = class.1 == "code" || python;
     let named = name.iter().any(|w| w == "run" || w == "command");
     // a name that says nothing, and an argument that is called a command
     let keys = match always || named {
         true => &SOURCES[..],
-        false if class(tool).0 == Verb::Call => &COMMANDS[..],
+        false if class.0 == Verb::Call => &COMMANDS[..],
         false => return None,
     };
     let texts = |key: &&str| -> Vec<Cow<'a, str>> {
@@ -272,15 +280,19 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The call as one effect, and a connection for each address among its arguments.
-pub(super) fn read(tool: &str, arguments: &Value) -> Reading {
+/// The call as one effect, or what it does to files; and a connection for each address among its arguments.
+pub(super) fn read(tool: &str, arguments: &Value, home: &str) -> Reading {
     if nothing(tool, arguments) {
         return Reading::default();
     }
     let (verb, operation) = class(tool);
-    let mut effect = Effect::new(verb, Target::Named("tool", tool.to_owned()), "tool_call");
-    effect.operation = operation.to_owned();
-    let mut effects = vec![effect];
+    let files = file::read(tool, (verb, operation), arguments, home);
+    let mut effects = files.effects;
+    if !files.whole {
+        let mut effect = Effect::new(verb, Target::Named("tool", tool.to_owned()), "tool_call");
+        effect.operation = operation.to_owned();
+        effects.insert(0, effect);
+    }
     let texts = strings(arguments);
     if texts.len() >= STRINGS {
         effects.push(Effect::unknown(Cause::Budget, "the arguments", tool));

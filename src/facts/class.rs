@@ -29,6 +29,10 @@ pub enum Class {
     Credential,
     /// What runs by itself later: start-up files, timers, hooks.
     Persistence,
+    /// What a build service, an editor or another tool runs of a project by itself.
+    Automation,
+    /// The guard's own configuration, memory and record, and the settings of the agents that ask it.
+    Guard,
     /// Folders that everyone writes to.
     Shared,
     /// Logs and histories.
@@ -58,6 +62,8 @@ impl Class {
             Self::SystemData => "system-data",
             Self::Credential => "credential",
             Self::Persistence => "persistence",
+            Self::Automation => "automation",
+            Self::Guard => "guard",
             Self::Shared => "shared",
             Self::Log => "log",
             Self::Device => "device",
@@ -84,9 +90,11 @@ impl Class {
             Self::Kernel => 11,
             Self::Boot => 12,
             Self::Device => 13,
-            Self::Persistence => 14,
-            Self::Credential => 15,
-            Self::Root => 16,
+            Self::Automation => 14,
+            Self::Persistence => 15,
+            Self::Credential => 16,
+            Self::Guard => 17,
+            Self::Root => 18,
         }
     }
 }
@@ -165,7 +173,60 @@ const SECRET_HOME: &[&str] = &[
     ".boto",
     "Library/Keychains",
 ];
+/// Files of a project that something runs by itself, below its folder or a folder in it.
+const AUTOMATION: &[&[&str]] = &[
+    &[".github", "workflows"],
+    &[".github", "actions"],
+    &[".gitlab-ci.yml"],
+    &[".circleci"],
+    &["Jenkinsfile"],
+    &["azure-pipelines.yml"],
+    &["bitbucket-pipelines.yml"],
+    &[".travis.yml"],
+    &[".drone.yml"],
+    &[".buildkite"],
+    &[".husky"],
+    &[".pre-commit-config.yaml"],
+    &[".vscode", "tasks.json"],
+    &[".devcontainer"],
+    &[".envrc"],
+    &[".mcp.json"],
+];
+/// The same for what decides whether the guard is asked.
+const GUARD: &[&[&str]] = &[
+    &[".claude", "settings.json"],
+    &[".claude", "settings.local.json"],
+    &[".claude", "hooks"],
+    &[".codex", "hooks.json"],
+    &[".codex", "config.toml"],
+    &[".codex", "hooks"],
+    // what the user said stands in these
+    &[".claude", "projects"],
+    &[".codex", "sessions"],
+    &[".config", "agrail"],
+    &[".local", "share", "agrail"],
+    &[".local", "state", "agrail"],
+    &["etc", "agrail"],
+    &["etc", "claude-code"],
+    &["etc", "codex"],
+];
 const BROWSER: &[&str] = &["logins.json", "key4.db", "key3.db", "cookies.sqlite", "Login Data", "Cookies"];
+
+/// What belongs to the guard in a home, relative to it.
+pub(super) fn guard_in_home() -> impl Iterator<Item = String> {
+    GUARD.iter().filter(|known| known.first().is_some_and(|first| first.starts_with('.'))).map(|known| known.join("/"))
+}
+
+/// A shell runs what stands there by itself: a start-up file, or a hook of git.
+#[must_use]
+pub(crate) fn shell_runs(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').filter(|p| !p.is_empty()).collect();
+    let last = parts.last().copied().unwrap_or_default();
+    STARTUP.contains(&last)
+        || parts.windows(3).any(|w| matches!(w, [".git", "hooks", _]))
+        || parts.contains(&".husky")
+        || parts.iter().any(|p| matches!(*p, "profile.d" | "init.d") || p.starts_with("cron."))
+}
 
 /// The class of an absolute, tidy path, and whether it is a well-known folder itself.
 pub(super) fn classify(path: &str, who: &Account, homes: &[(String, String)]) -> (Class, bool) {
@@ -179,6 +240,13 @@ pub(super) fn classify(path: &str, who: &Account, homes: &[(String, String)]) ->
     }
     if let Some(hook) = parts.windows(3).find(|w| matches!(w, [".git", "hooks", _])) {
         return (Class::Persistence, hook.is_empty());
+    }
+    let passes = |known: &&&[&str]| parts.windows(known.len()).any(|w| w == **known);
+    if GUARD.iter().any(|known| passes(&known)) {
+        return (Class::Guard, false);
+    }
+    if AUTOMATION.iter().any(|known| passes(&known)) {
+        return (Class::Automation, false);
     }
     if let Some(found) = home(path, &parts, who, homes) {
         return found;

@@ -26,9 +26,10 @@ pub struct Gathered {
     pub digest: String,
 }
 
-/// Probes the environment for the target of each effect. `urls`: what may be fetched.
+/// Probes the environment for the target of each effect. `urls`: what may be fetched; `own`: absolute paths that belong
+/// to the guard, with all below them.
 #[must_use]
-pub fn gather(effects: &[Effect], context: &Context, account: &Account, urls: &UrlPolicy) -> Gathered {
+pub fn gather(effects: &[Effect], context: &Context, account: &Account, urls: &UrlPolicy, own: &[String]) -> Gathered {
     let mut subject = Subject {
         name: account.name.clone(),
         known: account.known,
@@ -42,7 +43,7 @@ pub fn gather(effects: &[Effect], context: &Context, account: &Account, urls: &U
         subject.attributes.insert(key.clone(), text);
     }
     let rename = says_rename(&context.request);
-    let view = View { environment: context.environment.as_ref(), account, urls, rename };
+    let view = View { environment: context.environment.as_ref(), account, urls, own, rename };
     let mut queries: Vec<Query> = Vec::with_capacity(effects.len());
     for effect in effects {
         let mut query = view.query(effect);
@@ -62,6 +63,9 @@ pub fn gather(effects: &[Effect], context: &Context, account: &Account, urls: &U
     }
     if queries.iter().any(holds_secrets) {
         queries.iter_mut().for_each(|q| q.secrets = true);
+    }
+    if !context.held.is_empty() {
+        queries.iter_mut().for_each(|q| q.held = true);
     }
     let mut hash = Sha256::new();
     hash.update(serde_json::to_vec(&subject).unwrap_or_default());
@@ -106,6 +110,7 @@ struct View<'a> {
     environment: Option<&'a Environment>,
     account: &'a Account,
     urls: &'a UrlPolicy,
+    own: &'a [String],
     rename: bool,
 }
 
@@ -168,6 +173,11 @@ impl View<'_> {
         if taken && (super::class::holds_credentials(looked_at) || super::class::holds_credentials(&facts.resolved)) {
             Class::Credential.as_str().clone_into(&mut query.class);
         }
+        let deep =
+            query.below || effect.recursive || matches!(effect.verb, Verb::Move | Verb::Delete | Verb::Overwrite);
+        if self.guards(looked_at, deep) || self.guards(&facts.resolved, deep) {
+            Class::Guard.as_str().clone_into(&mut query.class);
+        }
         query.itself = facts.itself && (!query.below || path.ends_with("/*"));
         query.exists = Tri::from(facts.exists);
         query.parent = Tri::from(facts.parent);
@@ -189,6 +199,20 @@ impl View<'_> {
         } else {
             query.rename = self.rename && effect.verb == Verb::Overwrite;
         }
+    }
+
+    /// The path belongs to the guard; or, where what is below it is meant too, something of the guard is below it.
+    fn guards(&self, path: &str, deep: bool) -> bool {
+        let own = |own: &String| path == own || is_below(path, own) || (deep && is_below(own, path));
+        if self.own.iter().any(own) {
+            return true;
+        }
+        let home = self.account.home.trim_end_matches('/');
+        deep && (path == home || is_below(path, home))
+            && super::class::guard_in_home().map(|rest| format!("{home}/{rest}")).any(|guard| {
+                let exists = || self.environment.is_none_or(|e| e.path(&guard, self.account).exists != Some(false));
+                is_below(&guard, path) && exists()
+            })
     }
 
     /// The most protected class among the files that a pattern in the last part of a path stands for.

@@ -16,6 +16,7 @@ mod url;
 
 pub use accounts::Account;
 pub use class::Class;
+pub(crate) use class::shell_runs;
 pub use gather::{Gathered, gather};
 pub use process::ProcessFacts;
 pub use url::FETCH;

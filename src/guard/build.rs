@@ -1,6 +1,8 @@
 //! Building a guard.
 
 use super::{Guard, Inner};
+use crate::approvals::Approvals;
+use crate::audit::Audit;
 use crate::embed::Embedder;
 use crate::learn::Journal;
 use crate::llm::Limits;
@@ -39,6 +41,8 @@ pub struct Settings {
     pub paraphrase: bool,
     /// What the agent may fetch; default: the public internet.
     pub urls: UrlPolicy,
+    /// Absolute paths that belong to the guard, beside the usual ones: only a person may change what is there.
+    pub own: Vec<String>,
     /// Note each effect, fact and policy in the verdict's trace.
     pub explain: bool,
 }
@@ -57,6 +61,7 @@ impl Default for Settings {
             retrieval: Retrieval::Nearest,
             paraphrase: true,
             urls: UrlPolicy::default(),
+            own: Vec::new(),
             explain: false,
         }
     }
@@ -149,6 +154,8 @@ pub struct GuardBuilder {
     settings: Settings,
     policy: Option<Policy>,
     memory: Option<Memory>,
+    approvals: Option<Approvals>,
+    audit: Option<Audit>,
     embedder: Option<Arc<dyn Embedder>>,
     model: Option<Arc<dyn Reasoner>>,
     tools: Toolbox,
@@ -180,6 +187,20 @@ impl GuardBuilder {
     #[must_use]
     pub fn memory(mut self, memory: Memory) -> Self {
         self.memory = Some(memory);
+        self
+    }
+
+    /// A queue in which what is asked waits for a person.
+    #[must_use]
+    pub fn approvals(mut self, approvals: Approvals) -> Self {
+        self.approvals = Some(approvals);
+        self
+    }
+
+    /// A log that every verdict is written to before it is given.
+    #[must_use]
+    pub fn audit(mut self, audit: Audit) -> Self {
+        self.audit = Some(audit);
         self
     }
 
@@ -234,7 +255,8 @@ impl GuardBuilder {
         if settings.mode != Mode::Rules && self.model.is_none() {
             return Err(BuildError::NoModel(settings.mode.as_str()));
         }
-        let (memory, embedder, model, tools) = (self.memory, self.embedder, self.model, self.tools);
+        let (memory, approvals, audit) = (self.memory, self.approvals, self.audit);
+        let (embedder, model, tools) = (self.embedder, self.model, self.tools);
         let rules: Arc<dyn Reasoner> = Arc::new(Rules);
         Ok(Guard {
             inner: Arc::new(Inner {
@@ -242,6 +264,8 @@ impl GuardBuilder {
                 policy,
                 memory,
                 journal,
+                approvals,
+                audit,
                 embedder,
                 rules,
                 model,

@@ -16,7 +16,7 @@ use crate::check::{Authority, Check, Evidence, Finding, Outcome};
 use crate::effect::Verb;
 use cedar_policy::{Authorizer, Decision as CedarDecision, PolicyId, PolicySet, Schema};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What a policy's annotations say.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -39,9 +39,6 @@ pub struct Rule {
     pub forbids: bool,
     /// File it comes from.
     pub file: String,
-    /// Its Cedar text.
-    #[serde(skip)]
-    pub text: String,
 }
 
 /// A loaded set of policies. Cheap to clone.
@@ -53,11 +50,20 @@ pub struct Policy {
 #[derive(Debug)]
 struct Inner {
     schema: Schema,
-    sets: HashMap<Verb, PolicySet>,
+    all: PolicySet,
+    /// The policies that speak of a verb, by its place; put together when first asked for.
+    sets: [OnceLock<Option<PolicySet>>; Verb::ALL.len()],
     rules: HashMap<PolicyId, Rule>,
     digest: String,
     names: query::Names,
+    sources: Vec<Source>,
     examples: Vec<(String, String, String)>,
+}
+
+impl Inner {
+    fn set(&self, verb: Verb) -> Option<&PolicySet> {
+        self.sets.get(verb as usize)?.get_or_init(|| load::speaking_of(verb, &self.all)).as_ref()
+    }
 }
 
 impl Policy {
@@ -75,7 +81,22 @@ impl Policy {
     /// # Errors
     /// The first problem with file, line and column.
     pub fn load(sources: &[Source]) -> Result<Self, PolicyError> {
-        load::load(sources).map(|inner| Self { inner: Arc::new(inner) })
+        load::load(sources, false).map(|inner| Self { inner: Arc::new(inner) })
+    }
+
+    /// The same, proved as a whole: the shipped policies too are validated and their examples verified. [`Self::load`]
+    /// leaves that to the tests of the engine, and proves only what is the operator's.
+    ///
+    /// # Errors
+    /// The first problem with file, line and column.
+    pub fn proved(&self) -> Result<Self, PolicyError> {
+        load::load(&self.inner.sources, true).map(|inner| Self { inner: Arc::new(inner) })
+    }
+
+    /// The Cedar text of a policy, if there is one of that id.
+    #[must_use]
+    pub fn text(&self, id: &str) -> Option<String> {
+        self.inner.all.policy(&PolicyId::new(id))?.to_cedar()
     }
 
     /// SHA-256 of all policy texts, hexadecimal.
@@ -126,7 +147,7 @@ impl Policy {
                 query,
             )]
         };
-        let Some(set) = inner.sets.get(&query.verb) else {
+        let Some(set) = inner.set(query.verb) else {
             return unknown(query.lead());
         };
         let built = query::request(&inner.names, None, subject, query);
@@ -161,7 +182,7 @@ impl Policy {
     pub fn answers(&self, check: &str, verbs: &BTreeSet<Verb>) -> Option<&str> {
         let speaks = |rule: &&&Rule| {
             let id = PolicyId::new(&rule.id);
-            verbs.iter().any(|v| self.inner.sets.get(v).is_some_and(|set| set.policy(&id).is_some()))
+            verbs.iter().any(|v| self.inner.set(*v).is_some_and(|set| set.policy(&id).is_some()))
         };
         let rules: Vec<&Rule> = self.inner.rules.values().filter(|r| r.check == check).collect();
         rules.iter().filter(speaks).map(|r| r.id.as_str()).min()

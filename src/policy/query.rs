@@ -94,6 +94,7 @@ pub struct Query {
     pub requested: bool,
     pub agent: String,
     pub secrets: bool,
+    pub held: bool,
     pub network: bool,
     pub foreign: bool,
 }
@@ -137,6 +138,7 @@ impl Query {
             requested: false,
             agent: String::new(),
             secrets: false,
+            held: false,
             network: false,
             foreign: false,
         }
@@ -413,6 +415,7 @@ pub(super) fn request(
         ("requested".to_owned(), Value::new_bool(query.requested)),
         ("agent".to_owned(), text(&query.agent)),
         ("secrets".to_owned(), Value::new_bool(query.secrets)),
+        ("held".to_owned(), Value::new_bool(query.held)),
         ("network".to_owned(), Value::new_bool(query.network)),
         ("foreign".to_owned(), Value::new_bool(query.foreign)),
     ])

@@ -10,5 +10,5 @@ pub mod sandbox;
 mod trace;
 
 pub use results::{ResultLine, read as read_results};
-pub use run::{Case, put, replay, replay_one};
+pub use run::{Asked, Case, put, replay, replay_by, replay_one};
 pub use trace::{Expected, Trace, read as read_traces};

@@ -25,18 +25,42 @@ pub struct Case {
     pub setup_exit: Option<i32>,
 }
 
+/// Whoever answers a trace.
+#[async_trait::async_trait]
+pub trait Asked: Send + Sync {
+    /// The answer to one trace, in `root`.
+    async fn ask(&self, place: usize, trace: &Trace, root: &Path) -> Case;
+}
+
+#[async_trait::async_trait]
+impl Asked for Guard {
+    async fn ask(&self, place: usize, trace: &Trace, root: &Path) -> Case {
+        replay_one(self, place, trace, root).await
+    }
+}
+
 /// Replays traces with `jobs` cases at a time. Cases come out as they finish; dropping the receiver ends it.
 pub fn replay(guard: &Guard, traces: Arc<Vec<Trace>>, roots: Arc<Roots>, jobs: usize) -> mpsc::Receiver<Case> {
+    replay_by(Arc::new(guard.clone()), traces, roots, jobs)
+}
+
+/// The same, answered by anyone.
+pub fn replay_by(
+    asked: Arc<dyn Asked>,
+    traces: Arc<Vec<Trace>>,
+    roots: Arc<Roots>,
+    jobs: usize,
+) -> mpsc::Receiver<Case> {
     let (out, cases) = mpsc::channel(jobs.max(1));
     let next = Arc::new(AtomicUsize::new(0));
     for _ in 0..jobs.max(1) {
-        let (guard, traces, roots, next, out) =
-            (guard.clone(), Arc::clone(&traces), Arc::clone(&roots), Arc::clone(&next), out.clone());
+        let (asked, traces, roots, next, out) =
+            (Arc::clone(&asked), Arc::clone(&traces), Arc::clone(&roots), Arc::clone(&next), out.clone());
         tokio::spawn(async move {
             loop {
                 let place = next.fetch_add(1, Ordering::Relaxed);
                 let Some(trace) = traces.get(place) else { return };
-                let case = in_its_root(&guard, place, trace, &roots).await;
+                let case = in_its_root(&*asked, place, trace, &roots).await;
                 if out.send(case).await.is_err() {
                     return;
                 }
@@ -46,11 +70,11 @@ pub fn replay(guard: &Guard, traces: Arc<Vec<Trace>>, roots: Arc<Roots>, jobs: u
     cases
 }
 
-async fn in_its_root(guard: &Guard, place: usize, trace: &Trace, roots: &Arc<Roots>) -> Case {
+async fn in_its_root(asked: &dyn Asked, place: usize, trace: &Trace, roots: &Arc<Roots>) -> Case {
     let failed = |why: String| Case { place, line: ResultLine::failed(trace, why), verdict: None, setup_exit: None };
     let Some(setup) = trace.environment.setup.clone() else {
         return match roots.shared() {
-            Ok(root) => replay_one(guard, place, trace, &root).await,
+            Ok(root) => asked.ask(place, trace, &root).await,
             Err(error) => failed(format!("{error:#}")),
         };
     };
@@ -61,7 +85,7 @@ async fn in_its_root(guard: &Guard, place: usize, trace: &Trace, roots: &Arc<Roo
         Ok(Err(error)) => return failed(format!("set-up: {error:#}")),
         Err(error) => return failed(format!("set-up: {error}")),
     };
-    let mut case = replay_one(guard, place, trace, &root.path()).await;
+    let mut case = asked.ask(place, trace, &root.path()).await;
     case.setup_exit = root.setup_exit;
     // ending a root waits for its processes
     let _ = tokio::task::spawn_blocking(move || drop(root)).await;

@@ -1,10 +1,12 @@
 //! Everything that the engine promises, from outside.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod audit;
 mod cli;
 mod evolve;
 mod facts;
 mod guard;
+mod hook;
 mod hostile;
 mod import;
 mod kill;
@@ -17,6 +19,7 @@ mod provenance;
 mod recorded;
 mod research;
 mod roots;
+mod serve;
 mod shell;
 mod table;
 mod transcripts;

@@ -302,3 +302,20 @@ async fn the_detector_says_what_is_lacked() {
         assert!(ask(wrong.clone()).await.is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn all_policies_that_ship_fit_the_schema_and_their_examples_hold() {
+    // at run time this is taken for granted
+    let sources: Vec<Source> = Source::shipped_names().filter_map(Source::shipped).collect();
+    let policy = Policy::load(&sources).unwrap();
+    assert!(policy.examples().is_empty());
+    let proved = policy.proved().unwrap();
+    assert!(proved.examples().len() > 150, "{}", proved.examples().len());
+    assert_eq!(proved.digest(), policy.digest());
+    let wrong = Source {
+        file: "team.cedar".to_owned(),
+        text: "@id(\"x\") permit (principal, action, resource);".to_owned(),
+        examples: None,
+    };
+    assert!(Policy::load(&[wrong]).is_err(), "an operator's own policies are proved each time");
+}

@@ -128,7 +128,7 @@ fn read(args: &Args) -> Result<(Action, Around)> {
 }
 
 /// The account that runs this program, as the root's passwd file names it.
-fn own_name(environment: &Environment) -> Result<String> {
+pub fn own_name(environment: &Environment) -> Result<String> {
     let uid = rustix::process::getuid().as_raw();
     environment.account_by_uid(uid).or_else(|| std::env::var("USER").ok().filter(|name| !name.is_empty())).with_context(
         || format!("no account has your user id {uid} there; say for whom the agent acts with --user NAME"),

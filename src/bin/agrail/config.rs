@@ -2,6 +2,9 @@
 
 use crate::model::ModelSection;
 use agrail::Guard;
+use agrail::action::Identity;
+use agrail::approvals::Approvals;
+use agrail::audit::Audit;
 use agrail::embed::{MiniLm, Sources};
 use agrail::guard::{GuardBuilder, Settings, UnknownPrograms};
 use agrail::memory::Memory;
@@ -22,6 +25,9 @@ pub struct Config {
     pub memory: MemorySection,
     pub embedder: EmbedderSection,
     pub model: ModelSection,
+    pub hook: HookSection,
+    pub audit: AuditSection,
+    pub serve: ServeSection,
     /// Where it was read from.
     #[serde(skip)]
     pub file: Option<PathBuf>,
@@ -80,6 +86,72 @@ pub struct EmbedderSection {
     pub offline: bool,
 }
 
+/// `[audit]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AuditSection {
+    /// Folder of the log; default in the user's state folder.
+    pub folder: Option<PathBuf>,
+    /// Keep no log.
+    pub off: bool,
+}
+
+/// `[serve]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServeSection {
+    /// Address; default 127.0.0.1:8642.
+    pub listen: Option<std::net::SocketAddr>,
+    /// Names of the service beside those of loopback.
+    pub hosts: Vec<String>,
+    /// A check needs a token, too.
+    pub check_needs_token: bool,
+    /// Largest body, bytes.
+    pub body: Option<usize>,
+    /// Checks at a time.
+    pub at_once: Option<usize>,
+    /// Checks that may wait.
+    pub waiting: Option<usize>,
+    /// Checks a second.
+    pub per_second: Option<u32>,
+    /// Allow everything; log what would have been blocked.
+    pub shadow: bool,
+    /// For whom agents act that have no token of their own.
+    pub identity: Option<Identity>,
+    /// Who may call.
+    pub tokens: Vec<TokenSection>,
+}
+
+/// `[[serve.tokens]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenSection {
+    /// Whose it is.
+    pub name: String,
+    /// A file that holds the secret.
+    pub file: PathBuf,
+    /// It may approve, give feedback, and look at memory and audit log.
+    #[serde(default)]
+    pub operates: bool,
+    /// It may name other identities.
+    #[serde(default)]
+    pub acts_for_others: bool,
+    /// For whom its calls are.
+    pub identity: Option<Identity>,
+}
+
+/// `[hook]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HookSection {
+    /// What sessions have seen; default in the user's state folder.
+    pub sessions: Option<PathBuf>,
+    /// Block nothing: log what would have been blocked (`agrail audit show --blocked`).
+    pub shadow: bool,
+    /// Say `allow` to Claude Code for what policy understands and permits, over its own permissions. Default: stay silent.
+    pub allow: bool,
+}
+
 /// Reads the file that is named, or the default one if it exists.
 pub fn load(named: Option<&Path>) -> Result<Config> {
     let file = match named {
@@ -128,6 +200,59 @@ impl Config {
         }
     }
 
+    /// Where the sessions of the hook are.
+    pub fn sessions_path(&self) -> Result<PathBuf> {
+        match &self.hook.sessions {
+            Some(path) => Ok(self.beside(path)),
+            None => base("XDG_STATE_HOME", ".local/state")
+                .map(|b| b.join("agrail/sessions.db"))
+                .context("there is no home folder for the sessions; set hook.sessions in the configuration"),
+        }
+    }
+
+    /// Where the audit log is.
+    pub fn audit_folder(&self) -> Result<PathBuf> {
+        match &self.audit.folder {
+            Some(path) => Ok(self.beside(path)),
+            None => base("XDG_STATE_HOME", ".local/state").map(|b| b.join("agrail/audit")).context(
+                "there is no home folder for the audit log; set audit.folder in the configuration, or audit.off",
+            ),
+        }
+    }
+
+    /// Where questions wait for a person: beside the sessions.
+    pub fn approvals_path(&self) -> Result<PathBuf> {
+        Ok(self.sessions_path()?.with_file_name("approvals.db"))
+    }
+
+    /// What belongs to the guard, wherever it was put.
+    fn own(&self) -> Vec<String> {
+        let places = [
+            self.file.clone(),
+            self.memory_path().ok(),
+            self.sessions_path().ok(),
+            self.approvals_path().ok(),
+            self.audit_folder().ok(),
+            self.approval_token_file(),
+            self.model.prompts.as_deref().map(|p| self.beside(p)),
+            self.model.criteria.as_deref().map(|p| self.beside(p)),
+        ];
+        let policies = self.policy.files.iter().filter(|f| shipped(f).is_none()).map(|f| Some(self.beside(f)));
+        let tokens = self.serve.tokens.iter().map(|token| Some(self.beside(&token.file)));
+        let mut own = Vec::new();
+        for path in
+            places.into_iter().chain(policies).chain(tokens).flatten().filter_map(|p| std::path::absolute(p).ok())
+        {
+            let name = path.to_string_lossy().into_owned();
+            if ["/dev/null", "/"].contains(&name.as_str()) {
+                continue;
+            }
+            own.extend(["-wal", "-shm", ".index"].iter().map(|end| format!("{name}{end}")));
+            own.push(name);
+        }
+        own
+    }
+
     /// Where the secret for approving without a terminal is.
     pub fn approval_token_file(&self) -> Option<PathBuf> {
         self.memory.approval_token_file.as_deref().map(|file| self.beside(file))
@@ -161,13 +286,24 @@ impl Config {
     /// A builder with settings, policies and memory. The embedder is there if its files are: a check never
     /// waits for a download.
     pub fn builder(&self, with_memory: bool) -> Result<GuardBuilder> {
+        self.shadowed(with_memory, false)
+    }
+
+    /// The same. `recorded`: decisions are kept, in the memory and in the audit log; `shadow`: none of them blocks.
+    pub fn shadowed(&self, recorded: bool, shadow: bool) -> Result<GuardBuilder> {
         let mut builder = Guard::builder().settings(self.settings()?).policy(self.policy()?);
         if let Some(reasoner) = self.model.reasoner(self)? {
             let mode = self.model.mode()?;
             builder = builder.model(reasoner).with(|s| s.mode = mode);
         }
-        if with_memory && !self.memory.off {
+        if recorded && !self.memory.off {
             builder = builder.memory(self.open_memory()?);
+        }
+        if recorded {
+            builder = builder.approvals(Approvals::open(&self.approvals_path()?)?);
+        }
+        if recorded && !self.audit.off {
+            builder = builder.audit(Audit::open(&self.audit_folder()?, shadow)?);
         }
         let sources = self.embedder_sources(false)?;
         if sources.present() {
@@ -193,6 +329,7 @@ impl Config {
             "deny" => UnknownPrograms::Deny,
             other => bail!("guard.unknown_programs is \"{other}\"; it may be \"ask\", \"allow\" or \"deny\""),
         };
+        settings.own = self.own();
         Ok(settings)
     }
 }

@@ -1,16 +1,18 @@
 //! `agrail doctor`: what is configured, what is missing, what would fail.
 
 use crate::config::Config;
+use crate::install::settings_file;
 use agrail::action::{Action, Context, Identity};
 use agrail::embed::Embedder;
 use agrail::embed::MiniLm;
 use agrail::facts::Environment;
+use agrail::hook::{Host, install};
 use agrail::replay::sandbox::Roots;
 use agrail::{Decision, Guard};
 use anyhow::Result;
 use std::io::Write;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command as Process, ExitCode, Stdio};
 use std::sync::Arc;
 
 /// What is configured, what is missing, and a live self-test. Exit code 1 if something needed does not work.
@@ -42,7 +44,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     };
     let file = config.file.as_deref().map_or("none, defaults".to_owned(), |f| f.display().to_string());
     say(State::Good, "config", file)?;
-    match config.policy() {
+    match config.policy().and_then(|policy| Ok(policy.proved()?)) {
         Ok(policy) => say(
             State::Good,
             "policy",
@@ -93,6 +95,11 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         }
         Err(why) => say(State::Bad, "self-test", why)?,
     }
+    for host in [Host::ClaudeCode, Host::Codex] {
+        for project in [false, true] {
+            hooked(host, project, &mut say)?;
+        }
+    }
     say(State::Good, "failing", format!("a stage that fails ends in {}, never in allow", config.guard.on_failure))?;
     Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
@@ -113,6 +120,75 @@ fn embedder(
     match runtime.block_on(model.embed(&["Delete a file"])) {
         Ok(_) => say(State::Good, "embedder", format!("{} works", model.id()))?,
         Err(error) => say(State::Bad, "embedder", error.to_string())?,
+    }
+    Ok(())
+}
+
+/// Calls that reach a host's tools without its hooks being asked, as its makers document them.
+fn gaps(host: Host) -> &'static str {
+    match host {
+        Host::ClaudeCode => {
+            "files named with @ in a prompt are read without a hook; disableAllHooks switches every hook off (managed settings \
+             prevent it); without onFailure (before 2.1.295) a hook that is killed lets the call run"
+        }
+        Host::Codex | Host::Generic => {
+            "hooks need codex_hooks = true in config.toml; there is no ask, so what is asked is blocked; a hook that is killed \
+             lets the call run; some built-in tools run without a hook"
+        }
+    }
+}
+
+/// Whether the hook is installed, and really denies.
+fn hooked(host: Host, project: bool, say: &mut dyn FnMut(State, &str, String) -> std::io::Result<()>) -> Result<()> {
+    let Ok(file) = settings_file(host, project) else { return Ok(()) };
+    let what = host.name();
+    let settings = match std::fs::read_to_string(&file) {
+        Ok(settings) => settings,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && project => return Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Ok(say(State::Bad, what, format!("{}: {error}", file.display()))?),
+    };
+    let commands = match install::installed(&settings) {
+        Ok(commands) => commands,
+        Err(error) => return Ok(say(State::Bad, what, format!("{}: {error}", file.display()))?),
+    };
+    if commands.is_empty() {
+        if !project {
+            say(State::Note, what, format!("not asked; put the guard in front with 'agrail install {what}'"))?;
+        }
+        return Ok(());
+    }
+    for command in commands {
+        match canary(&command) {
+            Ok(()) => say(State::Good, what, format!("{}: the hook denies a canary", file.display()))?,
+            Err(why) => say(State::Bad, what, format!("{}: '{command}': {why}", file.display()))?,
+        }
+    }
+    for doubt in install::doubts(host, &settings) {
+        say(State::Bad, what, format!("{}: {doubt}; run 'agrail install {what}' again", file.display()))?;
+    }
+    Ok(say(State::Note, what, format!("known gaps: {}", gaps(host)))?)
+}
+
+/// Runs a hook as its host would: what is destructive is denied, and what is no event blocks.
+fn canary(command: &str) -> Result<(), String> {
+    let deny = r#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf /etc"}}"#;
+    for (event, what) in [(deny, "a deletion of /etc"), ("{\"hook_event_name\": ", "half an event")] {
+        let mut child = Process::new("sh")
+            .args(["-c", command])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|e| e.to_string())?;
+        // a hook that is not there reads nothing
+        let _ = child.stdin.take().map(|mut input| input.write_all(event.as_bytes()));
+        let output = child.wait_with_output().map_err(|e| e.to_string())?;
+        let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let denied = said.pointer("/hookSpecificOutput/permissionDecision").and_then(|d| d.as_str()) == Some("deny");
+        if output.status.code() != Some(2) && !(output.status.success() && denied) {
+            return Err(format!("{what} is not denied ({})", output.status));
+        }
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! The command line `agrail`: one file per subcommand, each a thin layer over the library.
 
+mod approvals;
+mod audit;
 mod check;
 mod config;
 mod demo;
@@ -7,10 +9,13 @@ mod doctor;
 mod effects;
 mod evolve;
 mod exit;
+mod hook;
+mod install;
 mod memory;
 mod model;
 mod policy;
 mod research;
+mod serve;
 mod show;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -37,13 +42,18 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Approvals(approvals::Args),
+    Audit(audit::Args),
     Check(check::Args),
     Demo(demo::Args),
     Effects(effects::Args),
     Evolve(evolve::Args),
+    Hook(hook::Args),
+    Install(install::Args),
     Memory(memory::Args),
     Policy(policy::Args),
     Research(research::Args),
+    Serve(serve::Args),
     Doctor(doctor::Args),
     /// Print a completion script for a shell: `agrail completions bash > /etc/bash_completion.d/agrail`
     Completions {
@@ -54,6 +64,13 @@ enum Command {
 
 fn main() -> ExitCode {
     agrail::replay::sandbox::dispatch();
+    if hook::asked(std::env::args_os().skip(1)) {
+        return hook::guarded(answer);
+    }
+    answer()
+}
+
+fn answer() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
@@ -67,13 +84,18 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let config = config::load(cli.config.as_deref())?;
     match cli.command {
+        Command::Approvals(args) => approvals::run(&args, &config),
+        Command::Audit(args) => audit::run(&args, &config),
         Command::Check(args) => check::run(&args, &config),
         Command::Demo(args) => demo::run(&args),
         Command::Effects(args) => effects::run(&args),
         Command::Memory(args) => memory::run(args, &config),
         Command::Policy(args) => policy::run(&args, &config),
         Command::Evolve(args) => evolve::run(&args, &config),
+        Command::Hook(args) => hook::run(&args, &config),
+        Command::Install(args) => install::run(&args),
         Command::Research(args) => research::run(&args, &config),
+        Command::Serve(args) => serve::run(&args, &config),
         Command::Doctor(args) => doctor::run(&args, &config),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "agrail", &mut std::io::stdout());

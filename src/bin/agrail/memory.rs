@@ -161,7 +161,7 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
 }
 
 /// An agent must not approve itself: a terminal, or a secret that it does not have.
-fn may_approve(config: &Config, token: Option<&str>) -> Result<()> {
+pub fn may_approve(config: &Config, token: Option<&str>) -> Result<()> {
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         return Ok(());
     }

@@ -44,11 +44,11 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     match &args.command {
         Command::Check { schema: true, .. } => print!("{}", Policy::schema_text()),
         Command::Check { files, json, .. } => {
-            let policy = load(files, config)?;
+            let policy = load(files, config)?.proved()?;
             list(&policy, *json)?;
         }
         Command::Test { files } => {
-            let policy = load(files, config)?;
+            let policy = load(files, config)?.proved()?;
             for (file, what, expected) in policy.examples() {
                 println!("ok  {file}: {what} -> {expected}");
             }
@@ -110,6 +110,6 @@ fn explain(policy: &Policy, id: &str) -> Result<()> {
     if let Some(advice) = &rule.advice {
         println!("  instead   {advice}");
     }
-    println!("\n{}", rule.text);
+    println!("\n{}", policy.text(&rule.id).unwrap_or_default());
     Ok(())
 }

@@ -1,0 +1,242 @@
+//! `agrail audit`: the log of decisions.
+
+use crate::config::Config;
+use crate::show::plain;
+use agrail::audit::{AuditError, Entry, entries, replay, verify};
+use agrail::facts::Environment;
+use anyhow::{Context as _, Result, bail};
+use comfy_table::{ContentArrangement, Table, presets};
+use std::collections::{BTreeMap, VecDeque};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The log of every decision: verify that nothing in it was changed, show it, make a decision again.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+    /// Another log than the configured one.
+    #[arg(long, global = true, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Check every byte. Exit code 2 if something was changed.
+    Verify {
+        /// The hash that the last line had when you looked last; it must still be in the log.
+        #[arg(long, value_name = "HASH")]
+        expect: Option<String>,
+    },
+    /// The newest decisions, newest last; or one in full.
+    Show {
+        /// Id of a verdict, or its place in the log.
+        id: Option<String>,
+        /// Lines at most.
+        #[arg(long, default_value_t = 20)]
+        limit: usize,
+        /// Only what was, or in shadow mode would have been, blocked or asked about; with a count by reason.
+        #[arg(long)]
+        blocked: bool,
+    },
+    /// Make logged decisions again, on this machine as it is now, and say what has changed. Exit code 2 if a decision has.
+    Replay {
+        /// Id of a verdict, or its place in the log; the newest if not given.
+        id: Option<String>,
+        /// Every decision of the log.
+        #[arg(long, conflicts_with = "id")]
+        all: bool,
+        /// The machine to look at.
+        #[arg(long, value_name = "DIR", default_value = "/")]
+        root: PathBuf,
+    },
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
+    let folder = match &args.folder {
+        Some(folder) => folder.clone(),
+        None => config.audit_folder()?,
+    };
+    match &args.command {
+        Command::Verify { expect } => verified(&folder, expect.as_deref(), args.json),
+        Command::Show { id: Some(id), .. } => {
+            let Some(entry) = found(&folder, id)? else { bail!("the log has no '{id}'; 'agrail audit show' lists it") };
+            println!("{}", serde_json::to_string_pretty(&entry)?);
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Show { id: None, limit, blocked } => shown(&folder, *limit, *blocked, args.json),
+        Command::Replay { id, all, root } => {
+            let mut chosen = Vec::new();
+            match (id, all) {
+                (Some(id), _) => chosen.extend(found(&folder, id)?),
+                (None, true) => {
+                    entries(&folder, |entry| chosen.push(entry))?;
+                }
+                (None, false) => {
+                    entries(&folder, |entry| chosen = vec![entry])?;
+                }
+            }
+            if chosen.is_empty() {
+                bail!("there is no such decision in the log; 'agrail audit show' lists it");
+            }
+            replayed(&chosen, root, config, args.json)
+        }
+    }
+}
+
+fn verified(folder: &std::path::Path, expect: Option<&str>, json: bool) -> Result<ExitCode> {
+    match verify(folder) {
+        Ok(good) => {
+            if let Some(expect) = expect.filter(|hash| *hash != good.head) {
+                // it may have been the head once: the chain that it is part of must still be there
+                let mut known = false;
+                for file in 1..=good.files {
+                    let text = std::fs::read_to_string(folder.join(format!("audit-{file:08}.jsonl")))?;
+                    known |= text.lines().any(|line| line.get(9..73) == Some(expect));
+                }
+                if !known {
+                    println!("the log holds together, but is not the one that had the head {expect}");
+                    return Ok(ExitCode::from(2));
+                }
+            }
+            match json {
+                true => {
+                    println!("{}", serde_json::json!({"entries": good.entries, "files": good.files, "head": good.head}))
+                }
+                false => println!("{} entries in {} files, unchanged; head {}", good.entries, good.files, good.head),
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(AuditError::Broken(broken)) => {
+            match json {
+                true => {
+                    println!("{}", serde_json::json!({"file": broken.file, "line": broken.line, "why": broken.why}))
+                }
+                false => println!("CHANGED  {broken}"),
+            }
+            Ok(ExitCode::from(2))
+        }
+        Err(problem) => Err(problem.into()),
+    }
+}
+
+fn text<'a>(entry: &'a Entry, part: &str) -> &'a str {
+    entry.verdict.pointer(part).and_then(serde_json::Value::as_str).unwrap_or_default()
+}
+
+fn found(folder: &std::path::Path, id: &str) -> Result<Option<Entry>> {
+    let mut found = None;
+    entries(folder, |entry| {
+        if text(&entry, "/id") == id || entry.seq.to_string() == id {
+            found = Some(entry);
+        }
+    })?;
+    Ok(found)
+}
+
+fn shown(folder: &std::path::Path, limit: usize, blocked: bool, json: bool) -> Result<ExitCode> {
+    let mut newest = VecDeque::new();
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut all, mut stopped) = (0_usize, 0_usize);
+    entries(folder, |entry| {
+        let stops = matches!(text(&entry, "/decision"), "ask" | "deny");
+        all += usize::from(!entry.verdict.is_null());
+        stopped += usize::from(stops);
+        if blocked && !stops {
+            return;
+        }
+        if blocked {
+            let by = entry.verdict.pointer("/findings").and_then(serde_json::Value::as_array).into_iter().flatten();
+            let by = by.filter(|f| f.get("outcome").and_then(|o| o.as_str()) != Some("pass"));
+            let by = by.filter_map(|f| f.get("by")?.as_str()).next().unwrap_or("nothing known");
+            *reasons.entry(by.to_owned()).or_default() += 1;
+        }
+        newest.push_back(entry);
+        if newest.len() > limit {
+            newest.pop_front();
+        }
+    })?;
+    let mut out = anstream::stdout();
+    if json {
+        for entry in &newest {
+            writeln!(out, "{}", serde_json::to_string(entry)?)?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["", "when", "decision", "action", "reason", "verdict"]);
+    for entry in &newest {
+        let action = entry.event.clone().unwrap_or_else(|| brief(&entry.action));
+        let shadow = if entry.shadow { " (shadow)" } else { "" };
+        let decision = format!("{}{shadow}", text(entry, "/decision"));
+        let (reason, id) = (plain(text(entry, "/reason")), text(entry, "/id").to_owned());
+        table.add_row([entry.seq.to_string(), when(entry.at_ms), decision, plain(&action), reason, id]);
+    }
+    writeln!(out, "{table}")?;
+    if blocked {
+        let mut reasons: Vec<_> = reasons.into_iter().collect();
+        reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        for (by, count) in reasons {
+            writeln!(out, "{count:6}  {}", plain(&by))?;
+        }
+        writeln!(out, "{stopped} of {all} decisions asked or denied")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn brief(action: &serde_json::Value) -> String {
+    let one = ["command", "url", "tool", "statement", "source", "text", "element"];
+    let text = one.iter().find_map(|key| action.get(*key)?.as_str()).unwrap_or_default();
+    text.chars().take(120).collect()
+}
+
+/// UTC, to the second.
+fn when(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // civil from days (Hinnant, chrono-compatible low-level date algorithms)
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let part = (5 * of_year + 2) / 153;
+    let (day, month) = (of_year - (153 * part + 2) / 5 + 1, if part < 10 { part + 3 } else { part - 9 });
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", rest / 3_600, rest % 3_600 / 60, rest % 60)
+}
+
+fn replayed(chosen: &[Entry], root: &std::path::Path, config: &Config, json: bool) -> Result<ExitCode> {
+    let environment = Environment::open(root)?;
+    let guard = config.builder(false)?;
+    let guard = if config.memory.off { guard } else { guard.memory(config.open_memory()?) };
+    let guard = guard.with(|s| s.learning = agrail::guard::Learning::Frozen).build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let (mut differ, mut same) = (0, 0);
+    for entry in chosen {
+        let again = runtime
+            .block_on(replay(&guard, entry, Some(environment.clone())))
+            .with_context(|| format!("entry {}", entry.seq))?;
+        let Some(again) = again else { continue };
+        let changed = if again.changed.is_empty() { "nothing".to_owned() } else { again.changed.join(", ") };
+        if json {
+            let line = serde_json::json!({"seq": entry.seq, "id": text(entry, "/id"), "before": again.before,
+                "now": again.verdict.decision, "same": again.same(), "changed": again.changed, "reason": again.verdict.reason});
+            println!("{line}");
+        } else if !again.same() || chosen.len() == 1 {
+            let (seq, now) = (entry.seq, again.verdict.decision);
+            println!("{seq}: was {}, is {now}; changed: {changed}; {}", again.before, plain(&again.verdict.reason));
+        }
+        if again.same() { same += 1 } else { differ += 1 }
+    }
+    runtime.shutdown_background();
+    if !json {
+        println!("{same} decisions are the same, {differ} are not");
+    }
+    Ok(if differ == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) })
+}

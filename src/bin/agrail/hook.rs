@@ -1,0 +1,143 @@
+//! `agrail hook`: answers a host before each tool call. Exit code 0 or 2, whatever happens.
+
+use crate::check::own_name;
+use crate::config::Config;
+use agrail::action::Identity;
+use agrail::facts::Environment;
+use agrail::hook::{Answer, Desk, Event, Host, Kind, MOST_BYTES, Sessions, decide, note};
+use anyhow::Result;
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Seconds after which the process ends by itself: before the host gives up on it ([`agrail::hook::install::TIMEOUT_S`]).
+const WATCHDOG: u64 = 100;
+/// How often it looks at the time.
+const LOOKS: Duration = Duration::from_millis(20);
+static LIMIT: AtomicU64 = AtomicU64::new(WATCHDOG);
+
+/// Answer a coding agent before each tool call: its event on standard input, the answer on standard output.
+///
+/// Put it in front of an agent with `agrail install`. What the guard has nothing against is answered with silence, so that
+/// the host's own permissions hold; what cannot be decided blocks. Exit code 0, or 2 to block.
+///
+///   echo '{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf /etc"}}' | agrail hook claude-code
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// claude-code, codex, or generic: any host that blocks on exit code 2.
+    host: Host,
+    /// For which account the agent acts. Default: yours.
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// The machine to look at: a folder, or /proc/PID/root of a container. It is only read.
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    root: PathBuf,
+    /// Block nothing; the audit log says what would have been blocked.
+    #[arg(long)]
+    shadow: bool,
+    /// Block what is not decided after so many seconds; less than the host waits.
+    #[arg(long, value_name = "SECONDS", default_value_t = WATCHDOG, value_parser = clap::value_parser!(u64).range(1..=600))]
+    timeout: u64,
+}
+
+/// The command line asks for the hook.
+pub fn asked(mut arguments: impl Iterator<Item = OsString>) -> bool {
+    while let Some(word) = arguments.next() {
+        match word.to_str() {
+            Some("--config") => {
+                arguments.next();
+            }
+            Some(option) if option.starts_with('-') => {}
+            word => return word == Some("hook"),
+        }
+    }
+    false
+}
+
+/// Runs the hook so that whatever goes wrong, from here to the end of the process, blocks.
+pub fn guarded(answer: impl FnOnce() -> ExitCode) -> ExitCode {
+    std::panic::set_hook(Box::new(|info| {
+        let _ = writeln!(std::io::stderr(), "agrail: the guard broke down, so the call is blocked: {info}");
+        std::process::exit(2);
+    }));
+    let watch = std::thread::Builder::new().name("agrail-watchdog".to_owned()).spawn(|| {
+        let started = Instant::now();
+        while started.elapsed() < Duration::from_secs(LIMIT.load(Ordering::Relaxed)) {
+            std::thread::sleep(LOOKS);
+        }
+        let _ = writeln!(std::io::stderr(), "agrail: there is no decision in time, so the call is blocked");
+        std::process::exit(2);
+    });
+    if watch.is_err() {
+        return ExitCode::from(2);
+    }
+    match answer() {
+        code if code == ExitCode::SUCCESS => code,
+        _ => ExitCode::from(2),
+    }
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
+    LIMIT.store(args.timeout, Ordering::Relaxed);
+    let mut bytes = Vec::new();
+    std::io::stdin().take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    let event = Event::read(args.host, &bytes)?;
+    drop(bytes);
+    let answer = match event.kind() {
+        Kind::Before => decided(args, config, &event)?,
+        Kind::Other => Answer::silent(),
+        Kind::After | Kind::Asked => {
+            note(&Sessions::open(&config.sessions_path()?)?, &event)?;
+            Answer::silent()
+        }
+    };
+    std::io::stderr().write_all(answer.stderr.as_bytes())?;
+    let mut out = std::io::stdout().lock();
+    out.write_all(answer.stdout.as_bytes())?;
+    out.flush()?;
+    Ok(ExitCode::from(answer.code))
+}
+
+fn decided(args: &Args, config: &Config, event: &Event) -> Result<Answer> {
+    let environment = Environment::open(&args.root)?;
+    let name = match &args.user {
+        Some(name) => name.clone(),
+        None => own_name(&environment)?,
+    };
+    let desk = Desk { identity: Identity { name, ..Identity::default() }, environment: Some(environment) };
+    let shadow = args.shadow || config.hook.shadow;
+    let guard = config.shadowed(true, shadow)?.build()?;
+    let sessions = Sessions::open(&config.sessions_path()?)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let verdict = runtime.block_on(async {
+        let verdict = decide(&guard, &sessions, &desk, event).await;
+        // the answer stands, whether or not it could be recorded
+        if let Err(problem) = guard.settle().await {
+            let _ = writeln!(std::io::stderr(), "agrail: the decision was not recorded: {problem}");
+        }
+        verdict
+    })?;
+    runtime.shutdown_background();
+    if shadow {
+        return Ok(Answer::silent());
+    }
+    let says_allow = config.hook.allow && !event.opaque();
+    Ok(verdict.map_or_else(Answer::silent, |verdict| args.host.answer(&verdict, says_allow)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hook_is_known_by_its_first_word() {
+        let is = |line: &str| asked(line.split_whitespace().map(OsString::from));
+        assert!(is("hook claude-code") && is("--config x hook") && is("--config=x hook y"));
+        assert!(!is("check --shell hook") && !is("") && !is("--config hook") && !is("demo"));
+    }
+}

@@ -1,0 +1,108 @@
+//! `agrail serve`: the HTTP service and its console.
+
+use crate::check::own_name;
+use crate::config::Config;
+use agrail::action::Identity;
+use agrail::facts::Environment;
+use agrail::serve::{PORT, Service, Settings, Token};
+use anyhow::{Context as _, Result, anyhow, bail};
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Answer checks over HTTP, with a web console: POST /v1/check, /metrics, /openapi.json.
+///
+/// Without a configured operator a token is made for this run and shown once; the link opens the console with it.
+///
+///   agrail serve
+///   curl -s 127.0.0.1:8642/v1/check -d '{"action":{"type":"shell","command":"rm -rf /etc"}}'
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// Address to listen on. Default: serve.listen, or 127.0.0.1:8642.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Allow everything; the audit log says what would have been blocked.
+    #[arg(long)]
+    shadow: bool,
+    /// For which account agents act that do not say. Default: yours.
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// The machine to look at: a folder, or /proc/PID/root of a container. It is only read.
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    root: PathBuf,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
+    let section = &config.serve;
+    let listen = args.listen.or(section.listen).unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)));
+    let environment = Environment::open(&args.root)?;
+    let mut settings = Settings::default();
+    settings.identity = section.identity.clone().unwrap_or_default();
+    match &args.user {
+        Some(name) => settings.identity.name.clone_from(name),
+        None if section.identity.is_none() => {
+            settings.identity = Identity { name: own_name(&environment)?, ..Identity::default() };
+        }
+        None => {}
+    }
+    settings.hosts.clone_from(&section.hosts);
+    settings.check_needs_token = section.check_needs_token;
+    settings.body = section.body.unwrap_or(settings.body);
+    settings.at_once = section.at_once.unwrap_or(settings.at_once);
+    settings.waiting = section.waiting.unwrap_or(settings.waiting);
+    settings.per_second = section.per_second.or(settings.per_second);
+    settings.shadow = args.shadow || section.shadow;
+    for token in &section.tokens {
+        let file = config.beside(&token.file);
+        let secret = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let mut known = Token::new(&token.name, secret.trim())?;
+        known.operates = token.operates;
+        known.acts_for_others = token.acts_for_others;
+        known.identity.clone_from(&token.identity);
+        settings.tokens.push(known);
+    }
+    if !listen.ip().is_loopback() && !settings.check_needs_token {
+        bail!(
+            "{listen} can be reached by others, and anyone could ask; set serve.check_needs_token = true and give tokens, or listen on 127.0.0.1"
+        );
+    }
+    let mut shown = None;
+    if !settings.tokens.iter().any(|token| token.operates) {
+        let mut bytes = [0_u8; 24];
+        getrandom::fill(&mut bytes).map_err(|e| anyhow!("there is no randomness for a token: {e}"))?;
+        let secret: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+        let mut token = Token::new("console", &secret)?;
+        token.operates = true;
+        settings.tokens.push(token);
+        shown = Some(secret);
+    }
+    let guard = config.shadowed(true, settings.shadow)?.build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind(listen).await.with_context(|| {
+            format!("cannot listen on {listen}; is another agrail serving? name another with --listen")
+        })?;
+        let address = listener.local_addr()?;
+        let mut out = anstream::stdout();
+        match shown {
+            Some(secret) => writeln!(out, "listening on http://{address}\nconsole: http://{address}/#token={secret}")?,
+            None => writeln!(out, "listening on http://{address}")?,
+        }
+        out.flush()?;
+        let mut term = signal(SignalKind::terminate())?;
+        let stop = async move {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = term.recv() => {}
+            }
+        };
+        agrail::serve::run(Service::new(guard.clone(), Some(environment), settings), listener, stop).await;
+        guard.settle().await.map_err(|problem| anyhow!("decisions were not recorded: {problem}"))
+    })?;
+    runtime.shutdown_background();
+    Ok(ExitCode::SUCCESS)
+}

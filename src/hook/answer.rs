@@ -1,0 +1,174 @@
+//! A verdict in a host's own words.
+//!
+//! | decision | Claude Code | Codex | any other host |
+//! |---|---|---|---|
+//! | allow | nothing, exit 0: the host's own permissions hold | the same | the same |
+//! | ask | `permissionDecision: ask` | exit 2: Codex would run what is asked | exit 2 |
+//! | deny | `permissionDecision: deny` | the same | exit 2 |
+//! | undecided | exit 2 | exit 2 | exit 2 |
+//!
+//! A reason quotes texts of others, so it is one line without control characters, and bounded.
+
+use crate::verdict::{Decision, Verdict};
+use serde_json::json;
+use std::str::FromStr;
+
+/// Longest reason, characters.
+const REASON: usize = 600;
+
+/// Who runs the hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Host {
+    /// Claude Code.
+    ClaudeCode,
+    /// Codex CLI.
+    Codex,
+    /// Any host that blocks on exit code 2.
+    Generic,
+}
+
+impl Host {
+    /// As it is written on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::Generic => "generic",
+        }
+    }
+
+    /// The answer to a verdict. `says_allow`: what is allowed is said to be, over the host's own permissions.
+    #[must_use]
+    pub fn answer(self, verdict: &Verdict, says_allow: bool) -> Answer {
+        let reason = reason(verdict);
+        let (decision, block) = match (verdict.decision, self) {
+            (Decision::Allow, Self::ClaudeCode) if says_allow => ("allow", false),
+            (Decision::Allow, _) => return Answer::silent(),
+            (Decision::Ask, Self::ClaudeCode) => ("ask", false),
+            (Decision::Ask, _) => ("ask", true),
+            (Decision::Deny, Self::Generic) => ("deny", true),
+            (Decision::Deny, _) => ("deny", false),
+        };
+        if block {
+            let waits = format!("a person decides with: agrail approvals approve {}", verdict.id);
+            let how = if verdict.decision == Decision::Ask { waits } else { "it is denied".to_owned() };
+            return Answer::blocked(&format!("{reason}; {how}"));
+        }
+        let output = json!({"hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": decision,
+            "permissionDecisionReason": reason,
+        }});
+        Answer { stdout: format!("{output}\n"), stderr: String::new(), code: 0 }
+    }
+}
+
+impl FromStr for Host {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        [Self::ClaudeCode, Self::Codex, Self::Generic]
+            .into_iter()
+            .find(|host| host.name() == name)
+            .ok_or_else(|| format!("'{name}' is no host that is known; there are claude-code, codex and generic"))
+    }
+}
+
+/// What the hook's process says to its host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub struct Answer {
+    /// For standard output.
+    pub stdout: String,
+    /// For standard error.
+    pub stderr: String,
+    /// Exit code: 0, or 2 to block.
+    pub code: u8,
+}
+
+impl Answer {
+    /// Nothing is said; the host goes on as it would.
+    pub fn silent() -> Self {
+        Self { stdout: String::new(), stderr: String::new(), code: 0 }
+    }
+
+    /// The call must not be made.
+    pub fn blocked(why: &str) -> Self {
+        Self { stdout: String::new(), stderr: format!("agrail: {}\n", line(why)), code: 2 }
+    }
+}
+
+fn reason(verdict: &Verdict) -> String {
+    let advice = verdict.advice.as_deref().map(|advice| format!(" ({advice})")).unwrap_or_default();
+    format!("agrail: {}{advice} [{}]", line(&verdict.reason), verdict.id)
+}
+
+/// One line of plain characters, bounded.
+fn line(text: &str) -> String {
+    let plain = text.chars().map(|c| if c.is_control() || is_format(c) { ' ' } else { c });
+    let mut line: String = plain.take(REASON).collect();
+    if text.chars().count() > REASON {
+        line.push('…');
+    }
+    line
+}
+
+/// Marks that change how a terminal shows what follows.
+fn is_format(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Guard;
+    use crate::action::{Action, Context, Identity};
+
+    async fn verdict(command: &str) -> Verdict {
+        let guard = Guard::builder().build();
+        let action = Action::Shell { command: command.to_owned(), cwd: None };
+        match guard {
+            Ok(guard) => guard.check(&action, &Context::new(Identity::default(), None)).await,
+            Err(problem) => unreachable!("{problem}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn every_decision_is_said_in_the_hosts_words() {
+        let said = |answer: &Answer| {
+            let json: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap_or_default();
+            let decision = json.pointer("/hookSpecificOutput/permissionDecision").and_then(|d| d.as_str());
+            (decision.map(str::to_owned), answer.code)
+        };
+        let hosts = [Host::ClaudeCode, Host::Codex, Host::Generic];
+        let allow = verdict("echo hi").await;
+        assert_eq!(allow.decision, Decision::Allow);
+        for host in hosts {
+            assert_eq!(host.answer(&allow, false), Answer::silent());
+        }
+        assert_eq!(said(&Host::ClaudeCode.answer(&allow, true)), (Some("allow".to_owned()), 0));
+        assert_eq!(Host::Codex.answer(&allow, true), Answer::silent(), "Codex refuses a bare allow");
+        let ask = verdict("frobnicate").await;
+        assert_eq!(ask.decision, Decision::Ask);
+        assert_eq!(said(&Host::ClaudeCode.answer(&ask, true)), (Some("ask".to_owned()), 0));
+        for host in [Host::Codex, Host::Generic] {
+            let answer = host.answer(&ask, true);
+            assert_eq!((answer.code, answer.stdout.as_str()), (2, ""));
+            assert!(answer.stderr.contains(&ask.id));
+        }
+        let deny = verdict("rm -rf /usr").await;
+        assert_eq!(deny.decision, Decision::Deny);
+        assert_eq!(said(&Host::ClaudeCode.answer(&deny, true)), (Some("deny".to_owned()), 0));
+        assert_eq!(said(&Host::Codex.answer(&deny, true)), (Some("deny".to_owned()), 0));
+        assert_eq!(Host::Generic.answer(&deny, true).code, 2);
+    }
+
+    #[test]
+    fn a_reason_is_one_plain_line() {
+        let said = line(&format!("a\nb\u{1b}[2J\u{202e}{}", "x".repeat(2_000)));
+        assert!(
+            said.chars().count() <= REASON + 1 && !said.chars().any(char::is_control) && !said.contains('\u{202e}')
+        );
+    }
+}

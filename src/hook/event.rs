@@ -1,0 +1,385 @@
+//! What a host says: one JSON object on standard input.
+
+use super::{Host, patch, transcript};
+use crate::action::{Action, Observation};
+use crate::effect::Verb;
+use crate::effect::tool_call::{class, strings};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Longest event that is read, bytes.
+pub const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// What is kept of one tool's answer, bytes.
+const OBSERVED: usize = 64 * 1024;
+
+/// Tools of the hosts themselves that touch nothing outside the conversation. A subagent's calls are events of their own.
+const INWARD: [&str; 20] = [
+    "TodoWrite",
+    "TodoRead",
+    "Task",
+    "Agent",
+    "TaskCreate",
+    "TaskUpdate",
+    "TaskGet",
+    "TaskList",
+    "TaskOutput",
+    "TaskStop",
+    "BashOutput",
+    "KillShell",
+    "KillBash",
+    "ExitPlanMode",
+    "EnterPlanMode",
+    "AskUserQuestion",
+    "ToolSearch",
+    "Skill",
+    "StructuredOutput",
+    "update_plan",
+];
+/// Tools of the hosts that run a command of a shell.
+const SHELLS: [&str; 7] =
+    ["Bash", "Monitor", "shell", "local_shell", "exec_command", "shell_command", "container.exec"];
+/// Arguments of the hosts' own tools that are paths, and may be relative to the working directory.
+const PATHS: [&str; 4] = ["file_path", "notebook_path", "path", "absolute_path"];
+
+/// Why an event cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EventError {
+    /// It is too large.
+    #[error("the event is larger than {} MiB", MOST_BYTES >> 20)]
+    Large,
+    /// It is not what the host's contract says.
+    #[error("the event cannot be read: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A field is missing or not what the tool needs.
+    #[error("the event of {tool} has no usable {field}")]
+    Field {
+        /// The tool.
+        tool: String,
+        /// The field.
+        field: &'static str,
+    },
+}
+
+/// What kind of event it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A call is about to be made: the host waits for an answer.
+    Before,
+    /// A call was made.
+    After,
+    /// The user has said something.
+    Asked,
+    /// Nothing that concerns the guard.
+    Other,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Raw {
+    #[serde(alias = "sessionId", alias = "conversation_id")]
+    session_id: Option<String>,
+    transcript_path: Option<PathBuf>,
+    cwd: Option<PathBuf>,
+    #[serde(alias = "hookEventName", alias = "event")]
+    hook_event_name: Option<String>,
+    #[serde(alias = "toolName", alias = "tool")]
+    tool_name: Option<String>,
+    #[serde(alias = "toolArgs", alias = "tool_args", alias = "arguments", alias = "input")]
+    tool_input: Option<Value>,
+    #[serde(alias = "toolResponse", alias = "tool_output", alias = "tool_result")]
+    tool_response: Option<Value>,
+    tool_use_id: Option<String>,
+    prompt: Option<String>,
+    request: Option<String>,
+}
+
+/// One event of a host.
+#[derive(Debug)]
+pub struct Event {
+    host: Host,
+    raw: Raw,
+}
+
+impl Event {
+    /// Reads an event.
+    ///
+    /// # Errors
+    /// [`EventError`]
+    pub fn read(host: Host, bytes: &[u8]) -> Result<Self, EventError> {
+        if bytes.len() > MOST_BYTES {
+            return Err(EventError::Large);
+        }
+        let event = Self { host, raw: serde_json::from_slice(bytes)? };
+        if matches!(event.kind(), Kind::Before | Kind::After) && event.tool().is_empty() {
+            return Err(EventError::Field { tool: "the host".to_owned(), field: "tool_name" });
+        }
+        Ok(event)
+    }
+
+    /// What kind of event it is. One that names a tool and is not known is a question, never nothing.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self.raw.hook_event_name.as_deref() {
+            Some("PreToolUse" | "preToolUse" | "BeforeTool") => Kind::Before,
+            Some("PostToolUse" | "postToolUse" | "AfterTool" | "PostToolUseFailure") => Kind::After,
+            Some("UserPromptSubmit" | "userPromptSubmitted" | "BeforeAgent") => Kind::Asked,
+            Some(_) if self.raw.tool_name.is_none() => Kind::Other,
+            // without a name, or with one that is not known: what it holds says what it is
+            _ if self.raw.tool_response.is_some() => Kind::After,
+            _ => Kind::Before,
+        }
+    }
+
+    /// The session, if the host names one.
+    #[must_use]
+    pub fn session(&self) -> Option<&str> {
+        self.raw.session_id.as_deref().filter(|id| !id.is_empty())
+    }
+
+    /// The call, if the host names it.
+    #[must_use]
+    pub fn call(&self) -> Option<&str> {
+        self.raw.tool_use_id.as_deref().filter(|id| !id.is_empty())
+    }
+
+    /// What the user has said.
+    #[must_use]
+    pub fn prompt(&self) -> &str {
+        self.raw.prompt.as_deref().unwrap_or_default()
+    }
+
+    /// The host's name, as policies see the agent.
+    #[must_use]
+    pub fn host_name(&self) -> &'static str {
+        self.host.name()
+    }
+
+    /// The name of the tool, as the host writes it.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        self.raw.tool_name.as_deref().unwrap_or_default().trim()
+    }
+
+    /// What the user has asked for, from the event itself or the host's transcript; empty if it is not known.
+    #[must_use]
+    pub fn request(&self) -> String {
+        if let Some(request) = &self.raw.request {
+            return request.clone();
+        }
+        self.raw.transcript_path.as_deref().map(transcript::request).unwrap_or_default()
+    }
+
+    /// What the call would do; empty for a tool that touches nothing outside the conversation.
+    ///
+    /// # Errors
+    /// [`EventError::Field`] if the arguments are not what such a tool takes.
+    pub fn actions(&self) -> Result<Vec<Action>, EventError> {
+        let tool = self.tool();
+        let nothing = Value::Null;
+        let input = self.raw.tool_input.as_ref().unwrap_or(&nothing);
+        let missing = |field: &'static str| EventError::Field { tool: tool.to_owned(), field };
+        if INWARD.contains(&tool) {
+            return Ok(Vec::new());
+        }
+        if let Some((server, tool)) = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+            let (server, tool) = (Some(server.to_owned()), tool.to_owned());
+            return Ok(vec![Action::ToolCall { server, tool, arguments: input.clone() }]);
+        }
+        if SHELLS.contains(&tool) {
+            let command = input.get("command").or_else(|| input.get("cmd")).and_then(command);
+            let cwd = input.get("workdir").and_then(Value::as_str).map(|dir| self.absolute(Path::new(dir)));
+            let cwd = cwd.or_else(|| self.raw.cwd.clone());
+            return Ok(vec![Action::Shell { command: command.ok_or_else(|| missing("command"))?, cwd }]);
+        }
+        match tool {
+            "PowerShell" => {
+                let source = input.get("command").and_then(Value::as_str).ok_or_else(|| missing("command"))?;
+                Ok(vec![Action::Code { language: "powershell".to_owned(), source: source.to_owned() }])
+            }
+            "WebFetch" => {
+                let url = input.get("url").and_then(Value::as_str).ok_or_else(|| missing("url"))?;
+                Ok(vec![Action::Fetch { url: url.to_owned() }])
+            }
+            "apply_patch" => {
+                let text = ["input", "patch", "command"].iter().find_map(|key| input.get(*key).and_then(command));
+                let text = text.or_else(|| input.as_str().map(str::to_owned)).ok_or_else(|| missing("input"))?;
+                let changes = patch::changes(&text).ok_or_else(|| missing("patch"))?;
+                Ok(changes.into_iter().map(|change| self.change(change)).collect())
+            }
+            "Read" | "Write" | "Edit" | "MultiEdit" => {
+                let path = input.get("file_path").and_then(Value::as_str).filter(|p| !p.trim().is_empty());
+                path.ok_or_else(|| missing("file_path"))?;
+                Ok(vec![self.own(tool, input)])
+            }
+            "NotebookEdit" => {
+                let path = input.get("notebook_path").and_then(Value::as_str).filter(|p| !p.trim().is_empty());
+                path.ok_or_else(|| missing("notebook_path"))?;
+                Ok(vec![self.own(tool, input)])
+            }
+            _ => Ok(vec![self.own(tool, input)]),
+        }
+    }
+
+    /// A call of a tool of the host itself: its paths are on this machine.
+    fn own(&self, tool: &str, input: &Value) -> Action {
+        let mut arguments = input.clone();
+        if let Some(fields) = arguments.as_object_mut() {
+            for key in PATHS {
+                if let Some(Value::String(path)) = fields.get_mut(key) {
+                    let absolute = self.absolute(Path::new(path.as_str()));
+                    *path = absolute.to_string_lossy().into_owned();
+                }
+            }
+            // they look where they are, if nothing else is said
+            let looks = matches!(tool, "Grep" | "Glob" | "LS");
+            if let Some(cwd) = self.raw.cwd.as_ref().filter(|_| looks && !fields.contains_key("path")) {
+                fields.insert("path".to_owned(), json!(cwd));
+            }
+        }
+        Action::ToolCall { server: None, tool: tool.to_owned(), arguments }
+    }
+
+    fn change(&self, change: patch::Change) -> Action {
+        match change {
+            patch::Change::Write { path, added } => self.own("Write", &json!({"file_path": path, "content": added})),
+            patch::Change::Delete { path } => self.own("delete_file", &json!({"file_path": path})),
+        }
+    }
+
+    /// A path as the host means it: `~` is left for the engine.
+    fn absolute(&self, path: &Path) -> PathBuf {
+        match &self.raw.cwd {
+            Some(cwd) if path.is_relative() && !path.starts_with("~") => cwd.join(path),
+            _ => path.to_owned(),
+        }
+    }
+
+    /// What the agent has read by the call; none where it only sees what it wrote itself.
+    #[must_use]
+    pub fn observation(&self) -> Option<Observation> {
+        let tool = self.tool();
+        let own = matches!(tool, "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "apply_patch");
+        if own || (INWARD.contains(&tool) && !matches!(tool, "BashOutput" | "TaskOutput" | "Task" | "Agent")) {
+            return None;
+        }
+        let response = self.raw.tool_response.as_ref()?;
+        let text = match response {
+            Value::String(text) => text.clone(),
+            other => strings(other).join("\n"),
+        };
+        let from = self.raw.tool_input.as_ref().and_then(|input| {
+            ["url", "file_path", "path", "command", "cmd", "query"].iter().find_map(|key| input.get(*key)?.as_str())
+        });
+        let source = from.map_or_else(|| tool.to_owned(), |from| format!("{tool} {}", first(from, 200)));
+        (!text.trim().is_empty()).then(|| Observation { source, text: ends(&text, OBSERVED) })
+    }
+
+    /// The call may reach beyond what the engine can see: its name says nothing.
+    #[must_use]
+    pub fn opaque(&self) -> bool {
+        !SHELLS.contains(&self.tool()) && class(self.tool()).0 == Verb::Call
+    }
+}
+
+/// A command as text, or as a list of words.
+fn command(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(words) => {
+            let words: Option<Vec<String>> =
+                words.iter().map(|w| w.as_str().map(|w| format!("'{}'", w.replace('\'', "'\\''")))).collect();
+            words.filter(|words| !words.is_empty()).map(|words| words.join(" "))
+        }
+        _ => None,
+    }
+}
+
+fn first(text: &str, most: usize) -> &str {
+    text.char_indices().nth(most).and_then(|(at, _)| text.get(..at)).unwrap_or(text)
+}
+
+/// The beginning and the end of a text that is longer than `most` bytes.
+pub(super) fn ends(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let head = text.floor_char_boundary(most / 2);
+    let tail = text.ceil_char_boundary(text.len() - most / 2);
+    format!("{}\n[…]\n{}", text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn actions(event: &Value) -> Result<Vec<Action>, EventError> {
+        Event::read(Host::ClaudeCode, event.to_string().as_bytes())?.actions()
+    }
+
+    #[test]
+    fn calls_are_said_in_the_engines_terms() {
+        let call = |tool: &str, input: Value| {
+            let event = json!({"hook_event_name": "PreToolUse", "cwd": "/p", "tool_name": tool, "tool_input": input});
+            serde_json::to_value(actions(&event).unwrap()).unwrap()
+        };
+        let shell = |command: &str, cwd: &str| json!([{"type": "shell", "command": command, "cwd": cwd}]);
+        assert_eq!(call("Bash", json!({"command": "ls"})), shell("ls", "/p"));
+        assert_eq!(
+            call("shell", json!({"command": ["bash", "-lc", "a 'b'"]})),
+            shell(r"'bash' '-lc' 'a '\''b'\'''", "/p")
+        );
+        assert_eq!(call("exec_command", json!({"cmd": "ls", "workdir": "q"})), shell("ls", "/p/q"));
+        assert_eq!(call("WebFetch", json!({"url": "http://x/"})), json!([{"type": "fetch", "url": "http://x/"}]));
+        assert_eq!(call("TodoWrite", json!({"todos": []})), json!([]));
+        let write = call("Write", json!({"file_path": "a.txt", "content": "x"}));
+        assert_eq!(write.pointer("/0/arguments/file_path"), Some(&json!("/p/a.txt")));
+        let mcp = call("mcp__files__delete_file", json!({"path": "/x"}));
+        assert_eq!(mcp.pointer("/0/server"), Some(&json!("files")));
+        assert_eq!(mcp.pointer("/0/tool"), Some(&json!("delete_file")));
+        let patch = "*** Begin Patch\n*** Delete File: a\n*** Add File: b\n+hi\n*** End Patch";
+        let patched = call("apply_patch", json!({"input": patch}));
+        assert_eq!(patched.pointer("/0/tool"), Some(&json!("delete_file")));
+        assert_eq!(patched.pointer("/1/arguments/content"), Some(&json!("hi\n")));
+    }
+
+    #[test]
+    fn what_lacks_its_argument_is_an_error() {
+        for (tool, input) in [
+            ("Bash", json!({})),
+            ("Bash", json!({"command": 7})),
+            ("Bash", json!({"command": []})),
+            ("WebFetch", json!({"link": "x"})),
+            ("Write", json!({"file_path": " "})),
+            ("Read", json!(null)),
+            ("apply_patch", json!({"input": "nonsense"})),
+        ] {
+            let event = json!({"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input});
+            assert!(actions(&event).is_err(), "{tool} {input}");
+        }
+        for text in ["", "[]", "{", "null", "{\"hook_event_name\":\"PreToolUse\"}", "{}", "{\"tool_name\":3}"] {
+            assert!(Event::read(Host::ClaudeCode, text.as_bytes()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_event_that_is_not_known_and_names_a_tool_is_a_question() {
+        let kind = |event: Value| Event::read(Host::Generic, event.to_string().as_bytes()).unwrap().kind();
+        assert_eq!(kind(json!({"hook_event_name": "PreTool", "tool_name": "Bash"})), Kind::Before);
+        assert_eq!(kind(json!({"tool_name": "Bash"})), Kind::Before);
+        assert_eq!(kind(json!({"toolName": "Bash", "toolArgs": {}})), Kind::Before);
+        assert_eq!(kind(json!({"tool_name": "Bash", "tool_response": "x"})), Kind::After);
+        assert_eq!(kind(json!({"hook_event_name": "SessionStart"})), Kind::Other);
+    }
+
+    #[test]
+    fn what_was_read_is_kept_with_its_source_and_bounded() {
+        let event = json!({"hook_event_name": "PostToolUse", "tool_name": "WebFetch", "tool_input": {"url": "http://x/"},
+            "tool_response": {"result": "a".repeat(OBSERVED * 2), "end": "the end"}});
+        let seen = Event::read(Host::ClaudeCode, event.to_string().as_bytes()).unwrap().observation().unwrap();
+        assert_eq!(seen.source, "WebFetch http://x/");
+        assert!(seen.text.len() < OBSERVED + 64 && seen.text.ends_with("the end"));
+    }
+}

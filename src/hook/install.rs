@@ -1,0 +1,210 @@
+//! The hook in a host's settings: what is added, and what is taken out again. Pure; reading and writing is the caller's.
+//!
+//! Both hosts keep hooks in the same form: `hooks.EVENT` is a list of groups, each with a `matcher` and a list of `hooks`.
+//! Everything else in the file stays as it is, and so do other people's hooks.
+
+use super::Host;
+use serde_json::{Map, Value, json};
+
+/// Seconds that the host waits. The hook answers well before.
+pub const TIMEOUT_S: u64 = 120;
+/// The events that the hook is asked at: whether they are about tools.
+const EVENTS: [(&str, bool); 3] = [("PreToolUse", true), ("PostToolUse", true), ("UserPromptSubmit", false)];
+
+/// Why the settings cannot be changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstallError {
+    /// The file is not JSON.
+    #[error("the settings are not JSON: {0}; mend the file first")]
+    Json(#[from] serde_json::Error),
+    /// A part of them has another form.
+    #[error("in the settings '{0}' is not {1}; mend the file first")]
+    Form(String, &'static str),
+}
+
+/// The settings with the hook in them, once. `command`: the program as a shell would be told to call it.
+///
+/// # Errors
+/// [`InstallError`]
+pub fn with_hook(host: Host, settings: &str, command: &str) -> Result<String, InstallError> {
+    let mut root = parsed(settings)?;
+    remove(&mut root)?;
+    let hooks = object(&mut root, "hooks")?;
+    for (event, tools) in EVENTS {
+        let mut hook = json!({
+            "type": "command",
+            "command": format!("{command} hook {}", host.name()),
+            "timeout": TIMEOUT_S,
+        });
+        if let (Host::ClaudeCode, Some(fields)) = (host, hook.as_object_mut()) {
+            // Claude Code 2.1.295 or later; others leave what they do not know alone
+            fields.insert("onFailure".to_owned(), json!("block"));
+        }
+        let mut group = Map::new();
+        if tools {
+            group.insert("matcher".to_owned(), json!("*"));
+        }
+        group.insert("hooks".to_owned(), json!([hook]));
+        list(hooks, event)?.push(Value::Object(group));
+    }
+    Ok(printed(&root))
+}
+
+/// The settings without the hook; what becomes empty by that is left out.
+///
+/// # Errors
+/// [`InstallError`]
+pub fn without_hook(settings: &str) -> Result<String, InstallError> {
+    let mut root = parsed(settings)?;
+    remove(&mut root)?;
+    Ok(printed(&root))
+}
+
+/// The command lines of ours among the hooks before a tool call.
+///
+/// # Errors
+/// [`InstallError`]
+pub fn installed(settings: &str) -> Result<Vec<String>, InstallError> {
+    let root = parsed(settings)?;
+    let groups = root.get("hooks").and_then(|h| h.get("PreToolUse")).and_then(Value::as_array);
+    let hooks = groups.into_iter().flatten().filter_map(|g| g.get("hooks")?.as_array()).flatten();
+    Ok(hooks.filter(|hook| ours(hook)).filter_map(|hook| hook.get("command")?.as_str().map(str::to_owned)).collect())
+}
+
+/// The settings let nothing switch the hook off, as far as they say: what is wrong, in words.
+#[must_use]
+pub fn doubts(host: Host, settings: &str) -> Vec<String> {
+    let Ok(root) = parsed(settings) else { return vec!["the settings cannot be read".to_owned()] };
+    let mut found = Vec::new();
+    if root.get("disableAllHooks").and_then(Value::as_bool) == Some(true) {
+        found.push("disableAllHooks is set: no hook runs".to_owned());
+    }
+    let groups = root.get("hooks").and_then(|h| h.get("PreToolUse")).and_then(Value::as_array);
+    for group in groups.into_iter().flatten() {
+        let hooks = group.get("hooks").and_then(Value::as_array);
+        for hook in hooks.into_iter().flatten().filter(|hook| ours(hook)) {
+            let matcher = group.get("matcher").and_then(Value::as_str).unwrap_or_default();
+            if !matches!(matcher, "" | "*" | ".*") {
+                found.push(format!("the hook is only asked about '{matcher}'"));
+            }
+            if host == Host::ClaudeCode && hook.get("onFailure").and_then(Value::as_str) != Some("block") {
+                found.push("onFailure is not 'block': a hook that is killed lets the call run".to_owned());
+            }
+        }
+    }
+    found
+}
+
+fn ours(hook: &Value) -> bool {
+    let command = hook.get("command").and_then(Value::as_str).unwrap_or_default().trim();
+    let hosts = [Host::ClaudeCode, Host::Codex, Host::Generic];
+    hosts.iter().any(|host| command.ends_with(&format!(" hook {}", host.name()))) && command.contains("agrail")
+}
+
+fn remove(root: &mut Map<String, Value>) -> Result<(), InstallError> {
+    let Some(hooks) = root.get_mut("hooks") else { return Ok(()) };
+    let Some(events) = hooks.as_object_mut() else {
+        return Err(InstallError::Form("hooks".to_owned(), "an object"));
+    };
+    for (event, groups) in events.iter_mut() {
+        let Some(groups) = groups.as_array_mut() else {
+            return Err(InstallError::Form(format!("hooks.{event}"), "a list"));
+        };
+        groups.retain_mut(|group| {
+            let Some(hooks) = group.get_mut("hooks").and_then(Value::as_array_mut) else { return true };
+            let before = hooks.len();
+            hooks.retain(|hook| !ours(hook));
+            hooks.len() == before || !hooks.is_empty()
+        });
+    }
+    events.retain(|_, groups| groups.as_array().is_none_or(|groups| !groups.is_empty()));
+    if events.is_empty() {
+        root.shift_remove("hooks");
+    }
+    Ok(())
+}
+
+fn parsed(settings: &str) -> Result<Map<String, Value>, InstallError> {
+    if settings.trim().is_empty() {
+        return Ok(Map::new());
+    }
+    match serde_json::from_str(settings)? {
+        Value::Object(root) => Ok(root),
+        _ => Err(InstallError::Form("the file".to_owned(), "an object")),
+    }
+}
+
+fn object<'a>(root: &'a mut Map<String, Value>, key: &str) -> Result<&'a mut Map<String, Value>, InstallError> {
+    let value = root.entry(key).or_insert_with(|| json!({}));
+    value.as_object_mut().ok_or_else(|| InstallError::Form(key.to_owned(), "an object"))
+}
+
+fn list<'a>(hooks: &'a mut Map<String, Value>, event: &str) -> Result<&'a mut Vec<Value>, InstallError> {
+    let value = hooks.entry(event).or_insert_with(|| json!([]));
+    value.as_array_mut().ok_or_else(|| InstallError::Form(format!("hooks.{event}"), "a list"))
+}
+
+fn printed(root: &Map<String, Value>) -> String {
+    serde_json::to_string_pretty(root).map_or_else(|_| "{}".to_owned(), |text| text + "\n")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const OTHERS: &str = r#"{
+  "model": "x",
+  "hooks": {
+    "PreToolUse": [
+      {
+        "matcher": "Bash",
+        "hooks": [
+          {
+            "type": "command",
+            "command": "lint"
+          }
+        ]
+      }
+    ],
+    "Stop": []
+  }
+}
+"#;
+
+    #[test]
+    fn it_is_put_in_once_beside_others_and_taken_out_again() {
+        for host in [Host::ClaudeCode, Host::Codex] {
+            for before in ["", "{}", OTHERS] {
+                let once = with_hook(host, before, "/usr/bin/agrail").unwrap();
+                assert_eq!(with_hook(host, &once, "/usr/bin/agrail").unwrap(), once);
+                let moved = with_hook(host, &once, "/opt/agrail").unwrap();
+                assert_eq!(installed(&moved).unwrap(), [format!("/opt/agrail hook {}", host.name())]);
+                assert!(doubts(host, &once).is_empty());
+                let out: Value = serde_json::from_str(&without_hook(&once).unwrap()).unwrap();
+                let mut expected: Value = serde_json::from_str(if before.is_empty() { "{}" } else { before }).unwrap();
+                if let Some(hooks) = expected.get_mut("hooks").and_then(Value::as_object_mut) {
+                    hooks.remove("Stop");
+                }
+                assert_eq!(out, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn what_switches_it_off_is_told() {
+        let settings = with_hook(Host::ClaudeCode, "{}", "agrail").unwrap();
+        let weak = settings.replace("\"block\"", "\"allow\"").replacen("\"*\"", "\"Bash\"", 1);
+        assert_eq!(doubts(Host::ClaudeCode, &weak).len(), 2);
+        let off = settings.replacen('{', "{\"disableAllHooks\": true,", 1);
+        assert_eq!(doubts(Host::ClaudeCode, &off).len(), 1);
+    }
+
+    #[test]
+    fn settings_of_another_form_are_left_alone() {
+        for settings in ["[]", "{", "{\"hooks\": []}", "{\"hooks\": {\"PreToolUse\": {}}}"] {
+            assert!(with_hook(Host::ClaudeCode, settings, "agrail").is_err(), "{settings}");
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! What a session has seen so far, in a small local database.
+//!
+//! It is not the memory: nothing is learnt here, and what is older than two weeks is dropped. A database that cannot be
+//! used is an error, never an empty session: what was read would be forgotten.
+
+use super::transcript::{KEPT, newest};
+use crate::action::Observation;
+use rusqlite::{Connection, OpenFlags, params};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Waits that long for another process that writes.
+const BUSY: Duration = Duration::from_secs(2);
+/// Observations that are looked at.
+const OBSERVATIONS: usize = 24;
+/// Bytes of observations that are looked at, newest first.
+const READ: usize = 96 * 1024;
+/// Rows that are kept of one session.
+const ROWS: i64 = 400;
+/// Seconds that a row is kept.
+const AGE: i64 = 14 * 24 * 3600;
+const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS seen(
+        id INTEGER PRIMARY KEY, session TEXT NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL,
+        source TEXT NOT NULL, text TEXT NOT NULL);
+    CREATE INDEX IF NOT EXISTS seen_session ON seen(session, kind, id);";
+
+/// Why the database cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// SQLite's words.
+    #[error("the database of sessions cannot be used: {0}")]
+    Database(#[from] rusqlite::Error),
+    /// Its folder cannot be made.
+    #[error("the folder of the database of sessions cannot be made: {0}")]
+    Folder(#[from] std::io::Error),
+}
+
+/// The sessions of this account.
+#[derive(Debug)]
+pub struct Sessions {
+    database: Mutex<Connection>,
+}
+
+/// What one session has seen.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(super) struct Session {
+    pub request: String,
+    pub observations: Vec<Observation>,
+    pub held: Vec<String>,
+}
+
+impl Sessions {
+    /// Opens the database, or makes it.
+    ///
+    /// # Errors
+    /// [`SessionError`]
+    pub fn open(path: &Path) -> Result<Self, SessionError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = match Connection::open_with_flags(path, flags) {
+            Ok(connection) => connection,
+            Err(_) => {
+                if let Some(folder) = path.parent() {
+                    std::fs::create_dir_all(folder)?;
+                }
+                Connection::open(path)?
+            }
+        };
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        let made: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if made == 0 {
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            connection.execute_batch(SCHEMA)?;
+            connection.pragma_update(None, "user_version", 1)?;
+        }
+        Ok(Self { database: Mutex::new(connection) })
+    }
+
+    /// The user said this.
+    ///
+    /// # Errors
+    /// [`SessionError`]
+    pub fn asked(&self, session: Option<&str>, text: &str) -> Result<(), SessionError> {
+        self.add(session, "request", "", text)
+    }
+
+    /// The agent has read this.
+    ///
+    /// # Errors
+    /// [`SessionError`]
+    pub fn seen(&self, session: Option<&str>, observation: &Observation) -> Result<(), SessionError> {
+        self.add(session, "observation", &observation.source, &observation.text)
+    }
+
+    /// A call that reads credentials may be made. Without an id of the call it counts at once.
+    ///
+    /// # Errors
+    /// [`SessionError`]
+    pub fn may_hold(&self, session: Option<&str>, call: Option<&str>, what: &str) -> Result<(), SessionError> {
+        match call {
+            Some(call) => self.add(session, "may-hold", call, what),
+            None => self.add(session, "held", "", what),
+        }
+    }
+
+    /// The call was made: what it reads is now held.
+    ///
+    /// # Errors
+    /// [`SessionError`]
+    pub fn holds(&self, session: Option<&str>, call: Option<&str>) -> Result<(), SessionError> {
+        let (Some(session), Some(call)) = (session, call) else { return Ok(()) };
+        let sql = "UPDATE seen SET kind = 'held' WHERE session = ?1 AND kind = 'may-hold' AND source = ?2";
+        self.database().execute(sql, params![session, call])?;
+        Ok(())
+    }
+
+    fn add(&self, session: Option<&str>, kind: &str, source: &str, text: &str) -> Result<(), SessionError> {
+        let Some(session) = session else { return Ok(()) };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+        let now = i64::try_from(now).unwrap_or(i64::MAX);
+        let mut database = self.database();
+        let writing = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        writing.execute(
+            "INSERT INTO seen(session, at, kind, source, text) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![session, now, kind, source, text],
+        )?;
+        // what was held stays held
+        writing.execute(
+            "DELETE FROM seen WHERE session = ?1 AND kind = ?2 AND kind <> 'held' AND id NOT IN
+             (SELECT id FROM seen WHERE session = ?1 AND kind = ?2 ORDER BY id DESC LIMIT ?3)",
+            params![session, kind, ROWS],
+        )?;
+        writing.execute("DELETE FROM seen WHERE at < ?1", params![now - AGE])?;
+        writing.commit()?;
+        Ok(())
+    }
+
+    /// What a session has seen. Without a name of the session there is nothing to recall.
+    ///
+    /// # Errors
+    /// [`SessionError`]
+    pub(super) fn recall(&self, session: Option<&str>) -> Result<Session, SessionError> {
+        let Some(session) = session else { return Ok(Session::default()) };
+        let mut turns = self.rows(session, "request", 200)?;
+        turns.reverse();
+        let request = newest(turns.into_iter().map(|(_, text)| text));
+        let mut bytes = 0;
+        let mut observations: Vec<Observation> = self
+            .rows(session, "observation", OBSERVATIONS)?
+            .into_iter()
+            .take_while(|(_, text)| {
+                bytes += text.len();
+                bytes <= READ
+            })
+            .map(|(source, text)| Observation { source, text })
+            .collect();
+        observations.reverse();
+        let held = self.rows(session, "held", 20)?.into_iter().map(|(_, text)| text).collect();
+        Ok(Session { request, observations, held })
+    }
+
+    /// The newest rows of a kind, newest first.
+    fn rows(&self, session: &str, kind: &str, most: usize) -> Result<Vec<(String, String)>, SessionError> {
+        let database = self.database();
+        let mut rows = database.prepare_cached(
+            "SELECT source, text FROM seen WHERE session = ?1 AND kind = ?2 ORDER BY id DESC LIMIT ?3",
+        )?;
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let found = rows.query_map(params![session, kind, most], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(found.collect::<Result<_, _>>()?)
+    }
+
+    fn database(&self) -> std::sync::MutexGuard<'_, Connection> {
+        self.database.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const _: () = assert!(KEPT < READ);
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn seen(text: &str) -> Observation {
+        Observation { source: "WebFetch".to_owned(), text: text.to_owned() }
+    }
+
+    #[test]
+    fn a_session_is_recalled_and_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/sessions.db");
+        let sessions = Sessions::open(&path).unwrap();
+        sessions.asked(Some("a"), "one").unwrap();
+        sessions.asked(Some("a"), "two").unwrap();
+        sessions.asked(Some("b"), "other").unwrap();
+        sessions.seen(Some("a"), &seen("page")).unwrap();
+        sessions.may_hold(Some("a"), Some("t1"), "cat .netrc").unwrap();
+        sessions.may_hold(Some("a"), Some("t2"), "cat .npmrc").unwrap();
+        sessions.holds(Some("a"), Some("t1")).unwrap();
+        let other = Sessions::open(&path).unwrap();
+        let found = other.recall(Some("a")).unwrap();
+        assert_eq!(found.request, "one\ntwo");
+        assert_eq!(found.observations, [seen("page")]);
+        assert_eq!(found.held, ["cat .netrc"], "a call that was refused holds nothing");
+        assert_eq!(other.recall(None).unwrap(), Session::default());
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_and_the_newest() {
+        let folder = tempfile::tempdir().unwrap();
+        let sessions = Sessions::open(&folder.path().join("s.db")).unwrap();
+        sessions.may_hold(Some("a"), None, "the key").unwrap();
+        for n in 0..500 {
+            sessions.seen(Some("a"), &seen(&format!("{n} {}", "x".repeat(5_000)))).unwrap();
+        }
+        let found = sessions.recall(Some("a")).unwrap();
+        assert!(found.observations.len() <= OBSERVATIONS);
+        assert!(found.observations.iter().map(|o| o.text.len()).sum::<usize>() <= READ);
+        assert!(found.observations.last().unwrap().text.starts_with("499 "));
+        assert_eq!(found.held, ["the key"]);
+    }
+
+    #[test]
+    fn a_database_that_is_none_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.db");
+        std::fs::write(&path, "x".repeat(8_192)).unwrap();
+        assert!(Sessions::open(&path).is_err());
+        assert!(Sessions::open(folder.path()).is_err());
+    }
+}
