@@ -47,7 +47,7 @@ pub(super) fn verify(inner: &Inner, source: &Source) -> Result<Vec<(String, Stri
             expected,
             found,
         };
-        query::request(&inner.names, Some(&inner.schema), &example.subject, &example.effect)
+        query::request(&inner.names, inner.schema.as_ref(), &example.subject, &example.effect)
             .map_err(|e| wrong("an effect that fits the schema".to_owned(), e))?;
         let findings = Policy::screen_with(inner, &example.subject, &example.effect);
         let (decision, ..) = decide(&findings);

@@ -113,7 +113,6 @@ pub enum PolicyError {
 
 /// What ships is proved by a test and not again each time; `whole` proves all of it.
 pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError> {
-    let (schema, _) = Schema::from_cedarschema_str(SCHEMA).map_err(|e| PolicyError::Schema(e.to_string()))?;
     let base = Source { file: BASE_FILE.to_owned(), text: BASE.to_owned(), examples: Some(BASE_EXAMPLES.to_owned()) };
     let mut all = PolicySet::new();
     let mut rules = HashMap::new();
@@ -138,8 +137,13 @@ pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError
             rules.insert(id, rule);
         }
     }
+    // the schema takes as long to read as the policies
     let own = whole || sources.iter().any(|source| !source.ships());
-    let result = own.then(|| Validator::new(schema.clone()).validate(&all, ValidationMode::Strict));
+    let schema = match own {
+        true => Some(Schema::from_cedarschema_str(SCHEMA).map_err(|e| PolicyError::Schema(e.to_string()))?.0),
+        false => None,
+    };
+    let result = schema.clone().map(|schema| Validator::new(schema).validate(&all, ValidationMode::Strict));
     if let Some(error) = result.as_ref().and_then(|result| result.validation_errors().next()) {
         let rule = rules.get(error.policy_id());
         return Err(PolicyError::Invalid {
@@ -178,7 +182,9 @@ pub(super) fn speaking_of(verb: Verb, all: &PolicySet) -> Option<PolicySet> {
 }
 
 fn rule(source: &Source, policy: &cedar_policy::Policy) -> Result<Rule, PolicyError> {
-    let text = |key: &str| policy.annotation(key).map(str::to_owned);
+    // all at once: to ask for one by its name parses the name
+    let annotations: HashMap<&str, &str> = policy.annotations().collect();
+    let text = |key: &str| annotations.get(key).map(|text| (*text).to_owned());
     let id = text("id").unwrap_or_else(|| policy.id().to_string());
     let missing = |what: &str| PolicyError::Annotation {
         file: source.file.clone(),

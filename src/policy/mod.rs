@@ -49,7 +49,7 @@ pub struct Policy {
 
 #[derive(Debug)]
 struct Inner {
-    schema: Schema,
+    schema: Option<Schema>,
     all: PolicySet,
     /// The policies that speak of a verb, by its place; put together when first asked for.
     sets: [OnceLock<Option<PolicySet>>; Verb::ALL.len()],

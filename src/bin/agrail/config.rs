@@ -291,25 +291,42 @@ impl Config {
 
     /// The same. `recorded`: decisions are kept, in the memory and in the audit log; `shadow`: none of them blocks.
     pub fn shadowed(&self, recorded: bool, shadow: bool) -> Result<GuardBuilder> {
-        let mut builder = Guard::builder().settings(self.settings()?).policy(self.policy()?);
+        // files are opened while policies are read
+        let (policy, kept) = std::thread::scope(|scope| {
+            let kept = scope.spawn(|| self.kept(recorded, shadow));
+            (self.policy(), kept.join().unwrap_or_else(|_| Err(anyhow!("the memory could not be opened"))))
+        });
+        let (memory, approvals, audit) = kept?;
+        let mut builder = Guard::builder().settings(self.settings()?).policy(policy?);
         if let Some(reasoner) = self.model.reasoner(self)? {
             let mode = self.model.mode()?;
             builder = builder.model(reasoner).with(|s| s.mode = mode);
         }
-        if recorded && !self.memory.off {
-            builder = builder.memory(self.open_memory()?);
+        if let Some(memory) = memory {
+            builder = builder.memory(memory);
         }
-        if recorded {
-            builder = builder.approvals(Approvals::open(&self.approvals_path()?)?);
+        if let Some(approvals) = approvals {
+            builder = builder.approvals(approvals);
         }
-        if recorded && !self.audit.off {
-            builder = builder.audit(Audit::open(&self.audit_folder()?, shadow)?);
+        if let Some(audit) = audit {
+            builder = builder.audit(audit);
         }
         let sources = self.embedder_sources(false)?;
         if sources.present() {
             builder = builder.embedder(Arc::new(MiniLm::new(sources)));
         }
         Ok(builder)
+    }
+
+    /// Where decisions are kept.
+    fn kept(&self, recorded: bool, shadow: bool) -> Result<(Option<Memory>, Option<Approvals>, Option<Audit>)> {
+        if !recorded {
+            return Ok((None, None, None));
+        }
+        let memory = if self.memory.off { None } else { Some(self.open_memory()?) };
+        let approvals = Some(Approvals::open(&self.approvals_path()?)?);
+        let audit = if self.audit.off { None } else { Some(Audit::open(&self.audit_folder()?, shadow)?) };
+        Ok((memory, approvals, audit))
     }
 
     fn settings(&self) -> Result<Settings> {

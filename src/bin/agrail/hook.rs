@@ -2,10 +2,11 @@
 
 use crate::check::own_name;
 use crate::config::Config;
-use agrail::action::Identity;
+use agrail::action::{Action, Identity};
+use agrail::effect::{Who, shell::Nowhere};
 use agrail::facts::Environment;
 use agrail::hook::{Answer, Desk, Event, Host, Kind, MOST_BYTES, Sessions, decide, note};
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -17,6 +18,8 @@ use std::time::{Duration, Instant};
 const WATCHDOG: u64 = 100;
 /// How often it looks at the time.
 const LOOKS: Duration = Duration::from_millis(20);
+/// For whom the tables are read ahead.
+const NOBODY: Who<'_> = Who { name: "nobody", home: "/" };
 static LIMIT: AtomicU64 = AtomicU64::new(WATCHDOG);
 
 /// Answer a coding agent before each tool call: its event on standard input, the answer on standard output.
@@ -111,8 +114,14 @@ fn decided(args: &Args, config: &Config, event: &Event) -> Result<Answer> {
     };
     let desk = Desk { identity: Identity { name, ..Identity::default() }, environment: Some(environment) };
     let shadow = args.shadow || config.hook.shadow;
-    let guard = config.shadowed(true, shadow)?.build()?;
-    let sessions = Sessions::open(&config.sessions_path()?)?;
+    // tables are read and files are opened while policies are
+    let (guard, sessions) = std::thread::scope(|scope| {
+        let sessions = scope.spawn(|| Sessions::open(&config.sessions_path()?).map_err(anyhow::Error::from));
+        scope.spawn(|| agrail::effect::read(&Action::Shell { command: "ls".to_owned(), cwd: None }, NOBODY, &Nowhere));
+        let guard = config.shadowed(true, shadow).and_then(|builder| Ok(builder.build()?));
+        (guard, sessions.join().unwrap_or_else(|_| Err(anyhow!("the sessions could not be opened"))))
+    });
+    let (guard, sessions) = (guard?, sessions?);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let verdict = runtime.block_on(async {
         let verdict = decide(&guard, &sessions, &desk, event).await;
