@@ -4,6 +4,7 @@ mod ablate;
 mod detector;
 mod hook;
 mod import;
+mod load;
 mod model;
 mod observed;
 mod paper;
@@ -32,6 +33,7 @@ enum Command {
     Evade(detector::evade::Args),
     Import(import::Args),
     Run(run::Args),
+    Load(load::Args),
     Perf(perf::Args),
     Research(research::Args),
     #[cfg(feature = "train")]
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Command::Evade(args) => detector::evade::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Load(args) => load::run(&args),
         Command::Perf(args) => perf::run(&args),
         Command::Research(args) => research::run(&args),
         #[cfg(feature = "train")]
