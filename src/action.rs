@@ -161,6 +161,9 @@ pub struct Context {
     pub identity: Identity,
     /// What it has read.
     pub observations: Vec<Observation>,
+    /// What it has read of the user's own: files of the project, what a command here has printed. An order in it is followed
+    /// every day ("run the tests with ..."), so only an address that nothing else explains is asked about.
+    pub local: Vec<Observation>,
     /// Credentials that the agent has read earlier, by name, where a session is known.
     pub held: Vec<String>,
     /// The machine that the action would run on; `None` if there is nothing to look at.
@@ -172,7 +175,8 @@ impl Context {
     #[must_use]
     pub fn new(identity: Identity, environment: Option<Environment>) -> Self {
         let (request, agent) = (String::new(), "agent".to_owned());
-        Self { request, agent, identity, observations: Vec::new(), held: Vec::new(), environment }
+        let (observations, local, held) = (Vec::new(), Vec::new(), Vec::new());
+        Self { request, agent, identity, observations, local, held, environment }
     }
 
     /// The same with what the user asked for.

@@ -85,9 +85,7 @@ impl Approvals {
     /// # Errors
     /// [`ApprovalError`]
     pub fn open(path: &Path) -> Result<Self, ApprovalError> {
-        if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder)?;
-        }
+        crate::hook::private(path)?;
         let database = Connection::open(path)?;
         database.busy_timeout(BUSY)?;
         if database.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))? == 0 {

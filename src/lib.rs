@@ -18,7 +18,8 @@
 //!    together, and each check is answered by policy, by [`tools`], by a model ([`llm`], [`prompts`], what is
 //!    [`untrusted`] fenced), or by nobody. `guard/ask.rs` says where a model may speak.
 //! 6. [`verdict`]: the pure gate takes the most severe finding.
-//! 7. [`learn`]: after the verdict the decision is recorded and lessons are drawn; that cannot change it.
+//! 7. [`approvals`]: what a person answered to exactly this holds once. [`audit`]: the verdict is logged before it is given.
+//! 8. [`learn`]: after the verdict the decision is recorded and lessons are drawn; that cannot change it.
 //!
 //! # Code map
 //!
@@ -42,6 +43,9 @@
 //! | `research` | an agent inside the guard: fetcher, pages, components, output contract; the naive agent to compare with | how it reads, what may stand in a report |
 //! | `untrusted` | fences for what the user did not write, redaction | put a text into a prompt |
 //! | `memory`, `learn` | versions, vectors, seeds; feedback, the record of decisions | how it learns |
+//! | `hook` | events of coding agents, sessions, answers in the host's words, its settings | support a host |
+//! | `serve` | HTTP: router, tokens, load, console | an endpoint, a view |
+//! | `approvals`, `audit` | questions that wait for a person; the log and its replay | how a person has a say |
 //! | `replay` | traces in disposable roots, for `demo` and `agrail-eval` | evaluation |
 //! | `bin/agrail`, `eval` | command lines | output |
 //!
@@ -60,6 +64,13 @@
 //!
 //! # Where this differs from the design it started from
 //!
+//! - There is no `integrations` room: `hook` and `serve` are rooms of their own. A tool that works on files is judged by what
+//!   it does to them, like a program that does the same.
+//! - Shipped policies are proved by a test, and by `agrail policy check` and `doctor`, rather than at each start: that took
+//!   two thirds of the start-up of a hook. An operator's own are proved each time.
+//! - An approval over the queue is bound to action, identity, agent, facts, policy and memory, but not to the request: a person
+//!   who says "go on" has not asked for something else.
+//! - A decision that cannot be written to the audit log is not allowed.
 //! - Lessons from incidents are recalled by target (`at path P`, `above path P`) rather than by class of target alone:
 //!   they hold for every way to change that target, and leave its neighbours alone.
 //! - `check` opens the environment that the caller gives; a path that does not exist keeps its class.

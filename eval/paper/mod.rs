@@ -231,7 +231,7 @@ fn found(action: &Action, context: &Context) -> String {
         None => &agrail::effect::shell::Nowhere,
     };
     let reading = agrail::effect::read(action, who, around);
-    let gathered = facts::gather(&reading.effects, context, &account, &agrail::net::UrlPolicy::default(), &[]);
+    let gathered = facts::gather(&reading.effects, context, &account, &agrail::net::UrlPolicy::default(), (&[], &[]));
     let mut text = String::new();
     for query in gathered.queries.iter().take(12) {
         let _ = writeln!(text, "{}: {}", query.name, query.facts_in_words());

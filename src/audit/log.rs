@@ -4,7 +4,7 @@ use super::verify::{Broken, walk};
 use super::{AuditError, HEAD, Head, failed, link, name};
 use crate::action::{Action, Context, Identity, Observation};
 use crate::untrusted::redact;
-use crate::verdict::Verdict;
+use crate::verdict::{Decision, Verdict};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -65,6 +65,7 @@ pub struct Entry {
 pub struct Audit {
     folder: PathBuf,
     shadow: bool,
+    durable: bool,
 }
 
 impl Audit {
@@ -74,7 +75,28 @@ impl Audit {
     /// If the folder cannot be made.
     pub fn open(folder: &Path, shadow: bool) -> Result<Self, AuditError> {
         std::fs::create_dir_all(folder).map_err(failed(folder))?;
-        Ok(Self { folder: folder.to_owned(), shadow })
+        Ok(Self { folder: folder.to_owned(), shadow, durable: false })
+    }
+
+    /// The same, but each line is on the disk before its verdict is given, so that a loss of power loses none. It takes as long
+    /// as the disk does.
+    #[must_use]
+    pub fn durable(mut self) -> Self {
+        self.durable = true;
+        self
+    }
+
+    /// Puts a log that does not hold together aside, whole as it is, and begins another, whose first entry says so. Returns
+    /// where the old one is.
+    ///
+    /// # Errors
+    /// [`AuditError::File`]
+    pub fn reseal(folder: &Path, why: &str) -> Result<PathBuf, AuditError> {
+        let aside = folder.with_extension(format!("{}.aside", now_ms()));
+        std::fs::rename(folder, &aside).map_err(failed(folder))?;
+        let event = format!("another log was put aside as {}: {why}", aside.display());
+        Self::open(folder, false)?.add(Entry { event: Some(event), ..empty() })?;
+        Ok(aside)
     }
 
     /// The folder.
@@ -94,7 +116,11 @@ impl Audit {
         let mut said = serde_json::to_value(verdict)?;
         let mut request = Value::String(context.request.clone());
         let mut held = serde_json::to_value(&context.held)?;
-        let mut observations = serde_json::to_value(&context.observations)?;
+        // they would be repeated with each action; they are kept where they were held against one
+        let stopped = verdict.decision != Decision::Allow;
+        let seen = context.observations.iter().chain(&context.local).filter(|_| stopped);
+        let mut observations = serde_json::to_value(seen.collect::<Vec<_>>())?;
+        let unseen = !stopped && !(context.observations.is_empty() && context.local.is_empty());
         let mut identity = serde_json::to_value(&context.identity)?;
         for value in [&mut action, &mut request, &mut observations, &mut held, &mut identity] {
             clean(value);
@@ -112,7 +138,7 @@ impl Audit {
             identity: serde_json::from_value(identity)?,
             observations: serde_json::from_value(observations)?,
             held: serde_json::from_value(held)?,
-            redacted: asked,
+            redacted: asked || unseen,
             shadow: self.shadow,
             verdict: said,
         })
@@ -124,7 +150,8 @@ impl Audit {
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed(&path))?;
         let mut head = match text.as_str() {
-            "" if self.folder.join(name(1)).exists() => {
+            // killed before the first head was written: the first line, if it is whole, is the log
+            "" if self.folder.join(name(2)).exists() || lines(&self.folder.join(name(1))) > 1 => {
                 return Err(Broken::new(HEAD, 0, "it is missing, and there is a log").into());
             }
             "" => Head::begin(),
@@ -201,7 +228,8 @@ impl Audit {
         let log = self.folder.join(name(head.file));
         let mut options = OpenOptions::new();
         let mut out = options.append(true).create(true).mode(0o600).open(&log).map_err(failed(&log))?;
-        if let Err(why) = out.write_all(&line) {
+        // the line is on the disk before the head says so
+        if let Err(why) = out.write_all(&line).and_then(|()| if self.durable { out.sync_data() } else { Ok(()) }) {
             // a full disk: half a line must not stay
             let _ = out.set_len(head.bytes);
             return Err(AuditError::File { path: log, why });
@@ -213,6 +241,11 @@ impl Audit {
         file.write_all(text.as_bytes()).map_err(failed(path))?;
         file.set_len(text.len() as u64).map_err(failed(path))
     }
+}
+
+/// Lines of a file, as far as it can be read.
+fn lines(path: &Path) -> usize {
+    std::fs::read(path).map_or(0, |bytes| bytes.iter().filter(|b| **b == b'\n').count())
 }
 
 /// Takes secrets and what is too long out of every text of a value.

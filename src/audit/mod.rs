@@ -5,7 +5,8 @@
 //! 2. `HEAD` says where the log ends, so that lines cut off its end are missed, too. Whoever may write both can forge a whole
 //!    log: keep the head's hash elsewhere (`agrail audit verify --expect HASH`).
 //! 3. Files are appended to under a lock that processes share, and a new one is begun when one is large. A line that a crash
-//!    cut short is taken out by the next writer, which says so in the log.
+//!    cut short is taken out by the next writer, which says so in the log. What an agent had read stands in an entry only where
+//!    the action was not allowed.
 //! 4. Secrets are taken out before anything is written ([`crate::untrusted::redact`]).
 //!
 //! [`replay`] puts a logged action to a guard again and says what has changed.
@@ -41,7 +42,9 @@ pub enum AuditError {
     #[error("the audit log {0} is held by another process")]
     Held(PathBuf),
     /// It does not hold together, and is not added to.
-    #[error(transparent)]
+    #[error(
+        "the audit log does not hold together: {0}; look at it, then 'agrail audit reseal' puts it aside and begins another"
+    )]
     Broken(#[from] Broken),
     /// An entry cannot be written as JSON.
     #[error("an entry of the audit log cannot be written: {0}")]

@@ -1,6 +1,8 @@
 //! Reading a log, and finding what was changed in it.
 
 use super::{AuditError, BEGIN, Entry, HEAD, Head, failed, link, name, parts};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::File;
 use std::path::Path;
 
 /// Where a log does not hold together.
@@ -55,6 +57,8 @@ pub fn entries(folder: &Path, mut each: impl FnMut(Entry)) -> Result<Verified, A
 
 fn read(folder: &Path, mut each: impl FnMut(&[u8])) -> Result<Verified, AuditError> {
     let path = folder.join(HEAD);
+    // nobody writes meanwhile; whoever may only read cannot take the lock, and reads all the same
+    let _held = File::open(&path).ok().and_then(|file| flock(&file, FlockOperation::LockShared).ok().map(|()| file));
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(why) if why.kind() == std::io::ErrorKind::NotFound && !folder.join(name(1)).exists() => {

@@ -10,33 +10,42 @@ use super::{Effect, Target, Verb};
 use crate::provenance::words;
 use serde_json::Value;
 
-/// Arguments that name what is worked on.
-const FROM: [&str; 20] = [
-    "file_path",
+/// Arguments that name what is worked on, in lower case and without the signs between their words.
+const FROM: [&str; 27] = [
     "filepath",
     "path",
     "filename",
     "file",
-    "notebook_path",
+    "notebookpath",
     "directory",
     "dir",
     "folder",
     "paths",
     "files",
     "uri",
+    "url",
     "source",
     "src",
     "from",
-    "source_path",
-    "old_path",
-    "absolute_path",
-    "workdir",
+    "sourcepath",
+    "oldpath",
+    "absolutepath",
+    "relativepath",
+    "targetfile",
+    "fullpath",
+    "filenames",
+    "filepaths",
     "attachment",
+    "attachments",
+    "outputfile",
+    "savepath",
 ];
 /// Arguments that name where something goes.
-const TO: [&str; 8] = ["destination", "dest", "dst", "to", "target", "new_path", "destination_path", "output_path"];
+const TO: [&str; 8] = ["destination", "dest", "dst", "to", "target", "newpath", "destinationpath", "outputpath"];
 /// Arguments that hold what is written.
 const CONTENT: [&str; 7] = ["content", "contents", "new_string", "new_source", "new_str", "file_text", "text"];
+/// Words of names of tools that put what they get into a file.
+const SAVES: [&str; 9] = ["download", "export", "screenshot", "save", "dump", "snapshot", "pdf", "capture", "generate"];
 /// Paths of one call.
 const MOST: usize = 256;
 
@@ -61,6 +70,11 @@ pub(super) fn read(tool: &str, class: (Verb, &str), arguments: &Value, home: &st
         }
     };
     let whole = match class {
+        (Verb::Read, _) if says(&SAVES) => {
+            add(Verb::Write, &from, false);
+            add(Verb::Write, &to, false);
+            false
+        }
         (Verb::Read, _) => {
             let names = says(&["list", "ls", "glob", "tree", "info", "status"]);
             let deep = says(&["grep", "search", "glob", "tree", "find"]);
@@ -89,45 +103,66 @@ pub(super) fn read(tool: &str, class: (Verb, &str), arguments: &Value, home: &st
             add(Verb::Delete, &to, true);
             true
         }
-        // what it does beside is not known
+        // what it does beside is not known: it may write as well as read
         _ => {
             add(Verb::Read, &from, false);
+            add(Verb::Read, &to, false);
+            if class.0 == Verb::Call {
+                add(Verb::Write, &from, false);
+                add(Verb::Write, &to, false);
+            }
             false
         }
     };
     Files { whole: whole && !effects.is_empty(), effects }
 }
 
-/// The paths in arguments of these names.
+/// The paths in arguments of these names, however deep.
 fn paths(arguments: &Value, keys: &[&str], home: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for value in keys.iter().filter_map(|key| arguments.get(*key)) {
+    // with the name under which it stands
+    let mut open: Vec<(bool, &Value)> = vec![(false, arguments)];
+    let mut looked = 0;
+    while let Some((named, value)) = open.pop() {
+        looked += 1;
+        if looked > super::tool_call::STRINGS || found.len() >= MOST {
+            break;
+        }
         match value {
-            Value::String(text) => found.extend(path(text, home)),
-            Value::Array(items) => {
-                let each = items.iter().filter_map(|item| {
-                    item.as_str().or_else(|| keys.iter().find_map(|key| item.get(*key).and_then(Value::as_str)))
-                });
-                found.extend(each.filter_map(|text| path(text, home)));
+            Value::String(text) if named => found.extend(path(text, home)),
+            Value::Array(items) => open.extend(items.iter().rev().map(|item| (named, item))),
+            Value::Object(fields) => {
+                let known = |key: &str| keys.contains(&plain(key).as_str());
+                open.extend(fields.iter().rev().map(|(key, value)| (known(key), value)));
             }
             _ => {}
         }
     }
-    found.truncate(MOST);
     found
+}
+
+/// The name of an argument in lower case, without the signs between its words.
+pub(super) fn plain(key: &str) -> String {
+    key.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// An absolute path, if it is unmistakably one.
 fn path(text: &str, home: &str) -> Option<String> {
     let text = text.trim();
-    let text = text.strip_prefix("file://").filter(|rest| rest.starts_with('/')).unwrap_or(text);
+    let text = match text.get(..7) {
+        Some(lead) if lead.eq_ignore_ascii_case("file://") => text.get(7..).unwrap_or_default(),
+        _ => text,
+    };
+    let text = text.strip_prefix("localhost").filter(|rest| rest.starts_with('/')).unwrap_or(text);
     if text == "~" {
         return Some(home.to_owned());
     }
     if let Some(rest) = text.strip_prefix("~/") {
         return Some(format!("{}/{rest}", home.trim_end_matches('/')));
     }
-    (text.starts_with('/') && !text.starts_with("//") && !text.contains('\0')).then(|| text.to_owned())
+    // the system takes several slashes for one
+    let rest = text.strip_prefix('/')?.trim_start_matches('/');
+    (!text.contains('\0')).then(|| format!("/{rest}"))
 }
 
 /// What is written into a file that a shell will run by itself.
@@ -165,9 +200,23 @@ mod tests {
             ("list_directory", json!({"path": "/root"}), vec!["list /root"], true),
             ("read_resource", json!({"uri": "file:///etc/hosts"}), vec!["read /etc/hosts"], true),
             ("send_mail", json!({"to": "bob", "attachment": "/home/a/.netrc"}), vec!["read /home/a/.netrc"], false),
-            ("frobnicate", json!({"file": "/x"}), vec!["read /x"], false),
+            ("frobnicate", json!({"file": "/x"}), vec!["read /x", "write /x"], false),
             ("Read", json!({"file_path": "notes.txt"}), vec![], false),
-            ("get_weather", json!({"path": "//host/x", "from": "Bonn"}), vec![], false),
+            ("get_weather", json!({"from": "Bonn"}), vec![], false),
+            ("Read", json!({"file_path": "//etc//../etc/shadow"}), vec!["read /etc//../etc/shadow"], true),
+            ("read", json!({"args": {"filePath": "/etc/shadow"}}), vec!["read /etc/shadow"], true),
+            (
+                "browser_navigate",
+                json!({"url": "FILE://localhost/etc/shadow"}),
+                vec!["read /etc/shadow", "write /etc/shadow"],
+                false,
+            ),
+            (
+                "download_file",
+                json!({"url": "https://x.example/", "path": "/home/a/.bashrc"}),
+                vec!["write /home/a/.bashrc"],
+                false,
+            ),
         ] {
             let (found, all) = brief(tool, &arguments);
             assert_eq!(found, expected, "{tool} {arguments}");

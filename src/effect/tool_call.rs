@@ -19,6 +19,7 @@ pub(crate) const STRINGS: usize = 2_000;
 
 /// Words of names and what they stand for, gravest first.
 const CLASSES: &[(Verb, &str, &[&str])] = &[
+    (Verb::Schedule, "", &["cron", "crontab", "wakeup", "cronjob"]),
     (Verb::Call, "code", &["bash", "shell", "terminal", "exec", "execute", "eval", "powershell", "subprocess"]),
     (
         Verb::Send,
@@ -199,10 +200,13 @@ const CLASSES: &[(Verb, &str, &[&str])] = &[
     ),
 ];
 
-/// Arguments that hold what a tool runs.
-const SOURCES: [&str; 7] = ["command", "cmd", "script", "code", "source", "commands", "input"];
+/// Arguments that hold what a tool runs, in lower case and without the signs between their words.
+const SOURCES: [&str; 9] =
+    ["command", "cmd", "script", "code", "source", "commands", "input", "commandline", "shellcommand"];
 /// Those of them that hold a command whatever the tool is called.
-const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
+const COMMANDS: [&str; 5] = ["command", "cmd", "script", "commandline", "shellcommand"];
+/// Further words of a command.
+const WORDS: [&str; 3] = ["args", "arguments", "argv"];
 
 /// What a tool runs, and in which language.
 pub(super) enum Runs<'a> {
@@ -249,14 +253,21 @@ pub(super) fn runs<'a>(tool: &str, arguments: &'a Value) -> Option<Vec<Runs<'a>>
     let always = class.1 == "code" || python;
     let named = name.iter().any(|w| w == "run" || w == "command");
     // a name that says nothing, and an argument that is called a command
-    let keys = match always || named {
-        true => &SOURCES[..],
-        false if class.0 == Verb::Call => &COMMANDS[..],
-        false => return None,
+    let keys = if always || named { &SOURCES[..] } else { &COMMANDS[..] };
+    let of = |names: &[&str]| -> Vec<&'a Value> {
+        let fields = arguments.as_object().into_iter().flatten();
+        fields.filter(|(key, _)| names.contains(&file::plain(key).as_str())).map(|(_, value)| value).collect()
     };
-    let texts = |key: &&str| -> Vec<Cow<'a, str>> {
-        match arguments.get(*key) {
-            Some(Value::String(text)) => vec![text.into()],
+    let more: Vec<&str> =
+        of(&WORDS).into_iter().filter_map(Value::as_array).flatten().filter_map(Value::as_str).collect();
+    let texts = |value: &'a Value| -> Vec<Cow<'a, str>> {
+        match Some(value) {
+            Some(Value::String(text)) if python || more.is_empty() => vec![text.into()],
+            // the words stand apart: one command with the program, as they are, and the program alone
+            Some(Value::String(text)) => {
+                let words: Vec<String> = more.iter().map(|word| quoted(word)).collect();
+                vec![format!("{text} {}", words.join(" ")).into(), text.into()]
+            }
             Some(Value::Array(items)) => {
                 // a list may be several texts, or the words of one command
                 let each: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
@@ -270,7 +281,7 @@ pub(super) fn runs<'a>(tool: &str, arguments: &'a Value) -> Option<Vec<Runs<'a>>
             _ => Vec::new(),
         }
     };
-    let found: Vec<Cow<'_, str>> = keys.iter().flat_map(texts).collect();
+    let found: Vec<Cow<'_, str>> = of(keys).into_iter().flat_map(texts).collect();
     (always || !found.is_empty())
         .then(|| found.into_iter().map(|text| if python { Runs::Python(text) } else { Runs::Shell(text) }).collect())
 }
@@ -292,6 +303,10 @@ pub(super) fn read(tool: &str, arguments: &Value, home: &str) -> Reading {
         let mut effect = Effect::new(verb, Target::Named("tool", tool.to_owned()), "tool_call");
         effect.operation = operation.to_owned();
         effects.insert(0, effect);
+    }
+    let statements = arguments.as_object().into_iter().flatten();
+    for statement in statements.filter(|(key, _)| matches!(file::plain(key).as_str(), "sql" | "statement")) {
+        effects.extend(statement.1.as_str().into_iter().flat_map(super::sql::read));
     }
     let texts = strings(arguments);
     if texts.len() >= STRINGS {
@@ -353,7 +368,12 @@ mod tests {
         let found = runs("bash", &words).unwrap_or_default();
         assert!(matches!(found.last(), Some(Runs::Shell(text)) if text == r"'rm' '-r' '#x' 'it'\''s'"));
         assert!(runs("exec", &json!({"line": "rm -r /etc"})).is_some_and(|found| found.is_empty()));
-        assert!(runs("send_mail", &arguments).is_none());
+        assert!(runs("send_mail", &json!({"text": "ls"})).is_none());
+        assert_eq!(all("start_process", &json!({"command": "rm -r /etc"})), 1, "whatever the tool is called");
+        assert_eq!(all("go", &json!({"commandLine": "rm -r /etc"})), 1);
+        let apart = json!({"command": "bash", "args": ["-c", "rm -r /etc"]});
+        let found = runs("execute_command", &apart).unwrap_or_default();
+        assert!(matches!(found.first(), Some(Runs::Shell(text)) if text == "bash '-c' 'rm -r /etc'"));
     }
 
     #[test]

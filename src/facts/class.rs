@@ -191,6 +191,18 @@ const AUTOMATION: &[&[&str]] = &[
     &[".devcontainer"],
     &[".envrc"],
     &[".mcp.json"],
+    &[".claude.json"],
+    &[".claude", "agents"],
+    &[".claude", "commands"],
+    &[".claude", "skills"],
+    &[".claude", "plugins"],
+    &[".cursor", "mcp.json"],
+    &[".git", "config"],
+    &[".gitconfig"],
+    &[".config", "git", "config"],
+    &[".cargo", "config.toml"],
+    &[".cargo", "bin"],
+    &[".local", "bin"],
 ];
 /// The same for what decides whether the guard is asked.
 const GUARD: &[&[&str]] = &[
@@ -350,9 +362,13 @@ fn within_home(rest: &str) -> Option<Class> {
     }
 }
 
-/// A private key in a folder of keys, or a password database.
+/// A private key in a folder of keys, a password database, or the settings of a project with its secrets.
 fn key_file(parts: &[&str]) -> bool {
     let Some((last, folders)) = parts.split_last() else { return false };
+    let settings = last.strip_prefix(".env").is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    if settings && !["example", "sample", "template", "dist", "defaults"].iter().any(|word| last.contains(word)) {
+        return true;
+    }
     let key = last.ends_with(".pem")
         || last.ends_with(".key")
         || last.starts_with("id_rsa")

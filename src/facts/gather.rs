@@ -27,9 +27,15 @@ pub struct Gathered {
 }
 
 /// Probes the environment for the target of each effect. `urls`: what may be fetched; `own`: absolute paths that belong
-/// to the guard, with all below them.
+/// to the guard, with all below them, and ports of this machine at which it answers.
 #[must_use]
-pub fn gather(effects: &[Effect], context: &Context, account: &Account, urls: &UrlPolicy, own: &[String]) -> Gathered {
+pub fn gather(
+    effects: &[Effect],
+    context: &Context,
+    account: &Account,
+    urls: &UrlPolicy,
+    (own, ports): (&[String], &[u16]),
+) -> Gathered {
     let mut subject = Subject {
         name: account.name.clone(),
         known: account.known,
@@ -43,7 +49,7 @@ pub fn gather(effects: &[Effect], context: &Context, account: &Account, urls: &U
         subject.attributes.insert(key.clone(), text);
     }
     let rename = says_rename(&context.request);
-    let view = View { environment: context.environment.as_ref(), account, urls, own, rename };
+    let view = View { environment: context.environment.as_ref(), account, urls, own, ports, rename };
     let mut queries: Vec<Query> = Vec::with_capacity(effects.len());
     for effect in effects {
         let mut query = view.query(effect);
@@ -111,6 +117,7 @@ struct View<'a> {
     account: &'a Account,
     urls: &'a UrlPolicy,
     own: &'a [String],
+    ports: &'a [u16],
     rename: bool,
 }
 
@@ -138,6 +145,9 @@ impl View<'_> {
                 }
             }
             Target::Named("script", name) => self.script(name, &mut query),
+            Target::Named("url" | "host", name) if super::url::is_guard(name, self.ports) => {
+                Class::Guard.as_str().clone_into(&mut query.class);
+            }
             Target::Named(..) => {
                 if let Some(class) = super::url::class(effect, self.urls) {
                     class.clone_into(&mut query.class);

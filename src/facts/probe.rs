@@ -92,6 +92,9 @@ pub(super) fn is_folder(root: &OwnedFd, path: &str) -> Option<bool> {
     }
 }
 
+/// Links that are followed to where they lead nowhere.
+const LINKS: usize = 16;
+
 /// Names in a folder, at most `most`.
 pub(super) fn names(root: &OwnedFd, path: &str, most: usize) -> Option<Vec<String>> {
     let folder = open(root, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC).ok()?;
@@ -138,10 +141,16 @@ impl Environment {
                     facts.kind = Some(Kind::Symlink);
                     self.dangling(path, who, &mut facts);
                 }
-                Err(Errno::NOENT) => facts.exists = Some(false),
+                Err(Errno::NOENT) => {
+                    facts.exists = Some(false);
+                    self.made_at(path, who, &mut facts);
+                }
                 Err(_) => {}
             },
-            Err(Errno::NOTDIR) => facts.exists = Some(false),
+            Err(Errno::NOTDIR) => {
+                facts.exists = Some(false);
+                self.made_at(path, who, &mut facts);
+            }
             Err(_) => {}
         }
         self.surroundings(path, who, &mut facts);
@@ -180,17 +189,36 @@ impl Environment {
         (facts.readable, facts.writable, facts.executable) = (readable, writable, executable);
     }
 
-    /// Where a link that leads nowhere would make something.
+    /// Where a link that leads nowhere, perhaps by way of others, would make something.
     fn dangling(&self, path: &str, who: &Account, facts: &mut PathFacts) {
-        let link = open(&self.inner.folder, path, LOOK | OFlags::NOFOLLOW)
-            .and_then(|place| rustix::fs::readlinkat(&place, c"", Vec::new()));
-        let Some(target) = link.ok().and_then(|t| t.into_string().ok()) else { return };
-        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let target = if target.starts_with('/') { target } else { format!("{folder}/{target}") };
-        facts.resolved = crate::effect::shell::tidy(&target);
-        let (class, _) = self.class(&facts.resolved, who);
-        if class.weight() > facts.class.weight() {
-            facts.class = class;
+        let mut at = path.to_owned();
+        for _ in 0..LINKS {
+            let link = open(&self.inner.folder, &at, LOOK | OFlags::NOFOLLOW)
+                .and_then(|place| rustix::fs::readlinkat(&place, c"", Vec::new()));
+            let Some(target) = link.ok().and_then(|t| t.into_string().ok()) else { break };
+            let folder = at.rsplit_once('/').map_or("", |(folder, _)| folder);
+            at = if target.starts_with('/') { target } else { format!("{folder}/{target}") };
+        }
+        self.made_at(&at, who, facts);
+    }
+
+    /// What is not there yet would come into being below the nearest folder that is, wherever links lead to it.
+    fn made_at(&self, path: &str, who: &Account, facts: &mut PathFacts) {
+        let mut folder = path.trim_end_matches('/');
+        while let Some((above, _)) = folder.rsplit_once('/') {
+            folder = above;
+            let Ok(place) = open(&self.inner.folder, if above.is_empty() { "/" } else { above }, LOOK) else {
+                continue;
+            };
+            let name = name_of(&place).unwrap_or_default();
+            let Some(name) = name.strip_prefix(&self.inner.name) else { return };
+            let rest = path.get(above.len()..).unwrap_or_default();
+            facts.resolved = crate::effect::shell::tidy(&format!("{}{rest}", name.trim_end_matches('/')));
+            let (class, _) = self.class(&facts.resolved, who);
+            if class.weight() > facts.class.weight() {
+                facts.class = class;
+            }
+            return;
         }
     }
 

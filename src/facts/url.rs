@@ -21,6 +21,30 @@ pub(super) fn class(effect: &Effect, urls: &UrlPolicy) -> Option<&'static str> {
     reason.map(Reason::id)
 }
 
+/// It leads to a port of this machine at which the guard answers.
+pub(super) fn is_guard(target: &str, ports: &[u16]) -> bool {
+    let (host, port) = match url::Url::parse(target) {
+        Ok(url) if url.has_host() => (url.host_str().unwrap_or_default().to_owned(), url.port_or_known_default()),
+        _ => {
+            let rest = target.split_once("://").map_or(target, |(_, rest)| rest);
+            let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            let place = rest.get(..end).unwrap_or_default();
+            match place.rsplit_once([':', ' ']) {
+                Some((host, port)) => (host.to_owned(), port.parse().ok()),
+                None => return false,
+            }
+        }
+    };
+    let host = host.trim_matches(['[', ']']);
+    let local = host.eq_ignore_ascii_case("localhost")
+        || host.ends_with(".localhost")
+        || host.is_empty()
+        || host.contains(HOLE)
+        || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified());
+    // a port that is only known at run time may be any
+    local && port.is_none_or(|port| ports.contains(&port))
+}
+
 /// Only what hides its destination, and metadata services.
 fn of_command(url: &str) -> Option<Reason> {
     let host = host_of(url);

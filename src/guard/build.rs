@@ -43,6 +43,8 @@ pub struct Settings {
     pub urls: UrlPolicy,
     /// Absolute paths that belong to the guard, beside the usual ones: only a person may change what is there.
     pub own: Vec<String>,
+    /// Ports of this machine at which the guard answers.
+    pub ports: Vec<u16>,
     /// Note each effect, fact and policy in the verdict's trace.
     pub explain: bool,
 }
@@ -62,6 +64,7 @@ impl Default for Settings {
             paraphrase: true,
             urls: UrlPolicy::default(),
             own: Vec::new(),
+            ports: vec![crate::serve::PORT],
             explain: false,
         }
     }

@@ -73,7 +73,7 @@ pub(super) fn understand(
     }
 
     // facts
-    let gathered = facts::gather(&reading.effects, context, &account, &settings.urls, &settings.own);
+    let gathered = facts::gather(&reading.effects, context, &account, &settings.urls, (&settings.own, &settings.ports));
 
     // screen
     let mut screened = Vec::new();

@@ -2,16 +2,16 @@
 
 use super::{Host, patch, transcript};
 use crate::action::{Action, Observation};
-use crate::effect::Verb;
-use crate::effect::tool_call::{class, strings};
+use crate::effect::tool_call::class;
+use crate::effect::{self, Verb, Who};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Longest event that is read, bytes.
 pub const MOST_BYTES: usize = 64 * 1024 * 1024;
-/// What is kept of one tool's answer, bytes.
-const OBSERVED: usize = 64 * 1024;
+/// How deep arguments are looked at.
+const DEPTH: usize = 16;
 
 /// Tools of the hosts themselves that touch nothing outside the conversation. A subagent's calls are events of their own.
 const INWARD: [&str; 20] = [
@@ -91,6 +91,8 @@ struct Raw {
     #[serde(alias = "toolResponse", alias = "tool_output", alias = "tool_result")]
     tool_response: Option<Value>,
     tool_use_id: Option<String>,
+    /// What a call that failed said.
+    error: Option<Value>,
     prompt: Option<String>,
     request: Option<String>,
 }
@@ -185,13 +187,27 @@ impl Event {
         }
         if let Some((server, tool)) = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
             let (server, tool) = (Some(server.to_owned()), tool.to_owned());
-            return Ok(vec![Action::ToolCall { server, tool, arguments: input.clone() }]);
+            let mut arguments = input.clone();
+            // a server of this machine starts where the agent does
+            if let Some(cwd) = &self.raw.cwd {
+                resolve(&mut arguments, cwd, 0);
+            }
+            return Ok(vec![Action::ToolCall { server, tool, arguments }]);
         }
         if SHELLS.contains(&tool) {
-            let command = input.get("command").or_else(|| input.get("cmd")).and_then(command);
-            let cwd = input.get("workdir").and_then(Value::as_str).map(|dir| self.absolute(Path::new(dir)));
-            let cwd = cwd.or_else(|| self.raw.cwd.clone());
-            return Ok(vec![Action::Shell { command: command.ok_or_else(|| missing("command"))?, cwd }]);
+            let command = one(input, &["command", "cmd"]).and_then(command);
+            // only Codex lets a command run elsewhere
+            let elsewhere = input.get("workdir").and_then(Value::as_str).filter(|_| self.host != Host::ClaudeCode);
+            let cwd = match elsewhere {
+                Some(dir) => Some(self.absolute(Path::new(dir)).ok_or_else(|| missing("workdir"))?),
+                None => self.raw.cwd.clone(),
+            };
+            let command = command.ok_or_else(|| missing("command"))?;
+            if let Some(patch) = command.strip_prefix("'apply_patch' ").or_else(|| command.strip_prefix("apply_patch "))
+            {
+                return self.patched(patch);
+            }
+            return Ok(vec![Action::Shell { command, cwd }]);
         }
         match tool {
             "PowerShell" => {
@@ -203,32 +219,32 @@ impl Event {
                 Ok(vec![Action::Fetch { url: url.to_owned() }])
             }
             "apply_patch" => {
-                let text = ["input", "patch", "command"].iter().find_map(|key| input.get(*key).and_then(command));
+                let text = one(input, &["input", "patch", "command"]).and_then(command);
                 let text = text.or_else(|| input.as_str().map(str::to_owned)).ok_or_else(|| missing("input"))?;
-                let changes = patch::changes(&text).ok_or_else(|| missing("patch"))?;
-                Ok(changes.into_iter().map(|change| self.change(change)).collect())
+                self.patched(&text)
             }
             "Read" | "Write" | "Edit" | "MultiEdit" => {
                 let path = input.get("file_path").and_then(Value::as_str).filter(|p| !p.trim().is_empty());
                 path.ok_or_else(|| missing("file_path"))?;
-                Ok(vec![self.own(tool, input)])
+                Ok(vec![self.own(tool, input)?])
             }
             "NotebookEdit" => {
                 let path = input.get("notebook_path").and_then(Value::as_str).filter(|p| !p.trim().is_empty());
                 path.ok_or_else(|| missing("notebook_path"))?;
-                Ok(vec![self.own(tool, input)])
+                Ok(vec![self.own(tool, input)?])
             }
-            _ => Ok(vec![self.own(tool, input)]),
+            _ => Ok(vec![self.own(tool, input)?]),
         }
     }
 
     /// A call of a tool of the host itself: its paths are on this machine.
-    fn own(&self, tool: &str, input: &Value) -> Action {
+    fn own(&self, tool: &str, input: &Value) -> Result<Action, EventError> {
         let mut arguments = input.clone();
         if let Some(fields) = arguments.as_object_mut() {
             for key in PATHS {
                 if let Some(Value::String(path)) = fields.get_mut(key) {
-                    let absolute = self.absolute(Path::new(path.as_str()));
+                    let field = EventError::Field { tool: tool.to_owned(), field: "cwd" };
+                    let absolute = self.absolute(Path::new(path.as_str())).ok_or(field)?;
                     *path = absolute.to_string_lossy().into_owned();
                 }
             }
@@ -238,22 +254,28 @@ impl Event {
                 fields.insert("path".to_owned(), json!(cwd));
             }
         }
-        Action::ToolCall { server: None, tool: tool.to_owned(), arguments }
+        Ok(Action::ToolCall { server: None, tool: tool.to_owned(), arguments })
     }
 
-    fn change(&self, change: patch::Change) -> Action {
+    fn patched(&self, text: &str) -> Result<Vec<Action>, EventError> {
+        let none = || EventError::Field { tool: "apply_patch".to_owned(), field: "patch" };
+        let text = text.trim().trim_matches(['\'', '"']);
+        patch::changes(text).ok_or_else(none)?.into_iter().map(|change| self.change(change)).collect()
+    }
+
+    fn change(&self, change: patch::Change) -> Result<Action, EventError> {
         match change {
             patch::Change::Write { path, added } => self.own("Write", &json!({"file_path": path, "content": added})),
             patch::Change::Delete { path } => self.own("delete_file", &json!({"file_path": path})),
         }
     }
 
-    /// A path as the host means it: `~` is left for the engine.
-    fn absolute(&self, path: &Path) -> PathBuf {
-        match &self.raw.cwd {
-            Some(cwd) if path.is_relative() && !path.starts_with("~") => cwd.join(path),
-            _ => path.to_owned(),
+    /// A path as the host means it: `~` is left for the engine. `None` if it is relative, and to what is not known.
+    fn absolute(&self, path: &Path) -> Option<PathBuf> {
+        if path.is_absolute() || path.starts_with("~") {
+            return Some(path.to_owned());
         }
+        self.raw.cwd.as_ref().map(|cwd| cwd.join(path))
     }
 
     /// What the agent has read by the call; none where it only sees what it wrote itself.
@@ -264,22 +286,107 @@ impl Event {
         if own || (INWARD.contains(&tool) && !matches!(tool, "BashOutput" | "TaskOutput" | "Task" | "Agent")) {
             return None;
         }
-        let response = self.raw.tool_response.as_ref()?;
-        let text = match response {
+        let said = |value: &Value| match value {
             Value::String(text) => text.clone(),
-            other => strings(other).join("\n"),
+            other => words(other),
         };
+        let both = [self.raw.tool_response.as_ref(), self.raw.error.as_ref()];
+        let text = both.into_iter().flatten().map(said).collect::<Vec<_>>().join("\n");
         let from = self.raw.tool_input.as_ref().and_then(|input| {
             ["url", "file_path", "path", "command", "cmd", "query"].iter().find_map(|key| input.get(*key)?.as_str())
         });
         let source = from.map_or_else(|| tool.to_owned(), |from| format!("{tool} {}", first(from, 200)));
-        (!text.trim().is_empty()).then(|| Observation { source, text: ends(&text, OBSERVED) })
+        (!text.trim().is_empty()).then_some(Observation { source, text })
+    }
+
+    /// What the call has read comes from elsewhere, or from where cannot be told: not from the user's own files.
+    #[must_use]
+    pub fn foreign(&self) -> bool {
+        if matches!(self.tool(), "Read" | "Grep" | "Glob" | "LS" | "NotebookRead") {
+            return false;
+        }
+        let Ok(actions) = self.actions() else { return true };
+        let fetches = |action: &Action| match action {
+            Action::Shell { .. } => {
+                let who = Who { name: "user", home: "/home/user" };
+                let reading = effect::read(action, who, &effect::shell::Nowhere);
+                let reaches = [Verb::Connect, Verb::Send, Verb::Remote, Verb::Unknown];
+                reading.effects.iter().any(|effect| reaches.contains(&effect.verb))
+            }
+            _ => true,
+        };
+        actions.is_empty() || actions.iter().any(fetches)
+    }
+
+    /// What can be told of an event that is not readable: its session, and all of its text as what was read.
+    #[must_use]
+    pub fn salvaged(bytes: &[u8]) -> Option<(String, Observation)> {
+        let text = String::from_utf8_lossy(bytes);
+        if !text.contains("\"PostToolUse") {
+            return None;
+        }
+        let (_, rest) = text.split_once("\"session_id\"")?;
+        let session = rest.split_once('"')?.1.split_once('"')?.0.to_owned();
+        let plain = text.replace("\\n", "\n").replace("\\\"", "\"");
+        Some((session, Observation { source: "an event that cannot be read".to_owned(), text: plain }))
     }
 
     /// The call may reach beyond what the engine can see: its name says nothing.
     #[must_use]
     pub fn opaque(&self) -> bool {
         !SHELLS.contains(&self.tool()) && class(self.tool()).0 == Verb::Call
+    }
+}
+
+/// The argument of one of these names; none where there are several, since it is not known which of them counts.
+fn one<'a>(input: &'a Value, names: &[&str]) -> Option<&'a Value> {
+    let mut found = names.iter().filter_map(|name| input.get(*name)).filter(|value| !value.is_null());
+    let first = found.next();
+    first.filter(|_| found.next().is_none())
+}
+
+/// Every string of a value.
+fn words(value: &Value) -> String {
+    let mut text = String::new();
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(part) => {
+                text.push_str(part);
+                text.push('\n');
+            }
+            Value::Array(items) => open.extend(items.iter().rev()),
+            Value::Object(fields) => open.extend(fields.values().rev()),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    text
+}
+
+/// Makes paths among arguments absolute that begin with a dot, or stand under a name for paths.
+fn resolve(value: &mut Value, cwd: &Path, depth: usize) {
+    match value {
+        Value::Object(fields) if depth < DEPTH => {
+            for (key, field) in fields.iter_mut() {
+                let named = {
+                    let key = key.to_lowercase();
+                    key.contains("path") || key.contains("file") || key == "destination" || key == "source"
+                };
+                match field {
+                    Value::String(text) => {
+                        let dotted = text.starts_with("./") || text.starts_with("../") || text.starts_with(".claude");
+                        let plain = named && !text.contains("://") && !text.contains('\n') && !text.is_empty();
+                        let path = Path::new(text.as_str());
+                        if (dotted || plain) && path.is_relative() && !path.starts_with("~") {
+                            *text = cwd.join(path).to_string_lossy().into_owned();
+                        }
+                    }
+                    other => resolve(other, cwd, depth + 1),
+                }
+            }
+        }
+        Value::Array(items) if depth < DEPTH => items.iter_mut().for_each(|item| resolve(item, cwd, depth + 1)),
+        _ => {}
     }
 }
 
@@ -331,7 +438,11 @@ mod tests {
             call("shell", json!({"command": ["bash", "-lc", "a 'b'"]})),
             shell(r"'bash' '-lc' 'a '\''b'\'''", "/p")
         );
-        assert_eq!(call("exec_command", json!({"cmd": "ls", "workdir": "q"})), shell("ls", "/p/q"));
+        assert_eq!(
+            call("exec_command", json!({"cmd": "ls", "workdir": "q"})),
+            shell("ls", "/p"),
+            "Claude Code has none"
+        );
         assert_eq!(call("WebFetch", json!({"url": "http://x/"})), json!([{"type": "fetch", "url": "http://x/"}]));
         assert_eq!(call("TodoWrite", json!({"todos": []})), json!([]));
         let write = call("Write", json!({"file_path": "a.txt", "content": "x"}));
@@ -350,6 +461,8 @@ mod tests {
         for (tool, input) in [
             ("Bash", json!({})),
             ("Bash", json!({"command": 7})),
+            ("Bash", json!({"command": "ls", "cmd": "rm -rf /"})),
+            ("Edit", json!({"file_path": ".claude/settings.json"})),
             ("Bash", json!({"command": []})),
             ("WebFetch", json!({"link": "x"})),
             ("Write", json!({"file_path": " "})),
@@ -375,11 +488,20 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_is_kept_with_its_source_and_bounded() {
+    fn what_was_read_is_kept_with_its_source() {
         let event = json!({"hook_event_name": "PostToolUse", "tool_name": "WebFetch", "tool_input": {"url": "http://x/"},
-            "tool_response": {"result": "a".repeat(OBSERVED * 2), "end": "the end"}});
-        let seen = Event::read(Host::ClaudeCode, event.to_string().as_bytes()).unwrap().observation().unwrap();
+            "tool_response": {"result": "a".repeat(200_000), "end": "the end"}});
+        let event = Event::read(Host::ClaudeCode, event.to_string().as_bytes()).unwrap();
+        let seen = event.observation().unwrap();
         assert_eq!(seen.source, "WebFetch http://x/");
-        assert!(seen.text.len() < OBSERVED + 64 && seen.text.ends_with("the end"));
+        assert!(seen.text.trim_end().ends_with("the end") && event.foreign());
+        let own = |tool: &str, input: Value| {
+            let event =
+                json!({"hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": input, "tool_response": "x"});
+            !Event::read(Host::ClaudeCode, event.to_string().as_bytes()).unwrap().foreign()
+        };
+        assert!(own("Read", json!({"file_path": "/p/README.md"})) && own("Bash", json!({"command": "ls -la"})));
+        assert!(!own("Bash", json!({"command": "curl https://x.example"})) && !own("mcp__mail__read", json!({})));
+        assert!(!own("Bash", json!({"command": "frobnicate"})), "what it prints may come from anywhere");
     }
 }

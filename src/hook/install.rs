@@ -10,6 +10,8 @@ use serde_json::{Map, Value, json};
 pub const TIMEOUT_S: u64 = 120;
 /// The events that the hook is asked at: whether they are about tools.
 const EVENTS: [(&str, bool); 3] = [("PreToolUse", true), ("PostToolUse", true), ("UserPromptSubmit", false)];
+/// The same for Claude Code alone.
+const MORE: [(&str, bool); 1] = [("PostToolUseFailure", true)];
 
 /// Why the settings cannot be changed.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +25,7 @@ pub enum InstallError {
     Form(String, &'static str),
 }
 
-/// The settings with the hook in them, once. `command`: the program as a shell would be told to call it.
+/// The settings with the hook in them, once. `command`: its whole command line; it ends with `hook` and the host's name.
 ///
 /// # Errors
 /// [`InstallError`]
@@ -31,10 +33,11 @@ pub fn with_hook(host: Host, settings: &str, command: &str) -> Result<String, In
     let mut root = parsed(settings)?;
     remove(&mut root)?;
     let hooks = object(&mut root, "hooks")?;
-    for (event, tools) in EVENTS {
+    let more = if host == Host::ClaudeCode { &MORE[..] } else { &[] };
+    for (event, tools) in EVENTS.iter().chain(more).copied() {
         let mut hook = json!({
             "type": "command",
-            "command": format!("{command} hook {}", host.name()),
+            "command": command,
             "timeout": TIMEOUT_S,
         });
         if let (Host::ClaudeCode, Some(fields)) = (host, hook.as_object_mut()) {
@@ -177,10 +180,11 @@ mod tests {
     fn it_is_put_in_once_beside_others_and_taken_out_again() {
         for host in [Host::ClaudeCode, Host::Codex] {
             for before in ["", "{}", OTHERS] {
-                let once = with_hook(host, before, "/usr/bin/agrail").unwrap();
-                assert_eq!(with_hook(host, &once, "/usr/bin/agrail").unwrap(), once);
-                let moved = with_hook(host, &once, "/opt/agrail").unwrap();
-                assert_eq!(installed(&moved).unwrap(), [format!("/opt/agrail hook {}", host.name())]);
+                let command = |folder: &str| format!("{folder}/agrail hook {}", host.name());
+                let once = with_hook(host, before, &command("/usr/bin")).unwrap();
+                assert_eq!(with_hook(host, &once, &command("/usr/bin")).unwrap(), once);
+                let moved = with_hook(host, &once, &command("/opt")).unwrap();
+                assert_eq!(installed(&moved).unwrap(), [command("/opt")]);
                 assert!(doubts(host, &once).is_empty());
                 let out: Value = serde_json::from_str(&without_hook(&once).unwrap()).unwrap();
                 let mut expected: Value = serde_json::from_str(if before.is_empty() { "{}" } else { before }).unwrap();
@@ -194,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_switches_it_off_is_told() {
-        let settings = with_hook(Host::ClaudeCode, "{}", "agrail").unwrap();
+        let settings = with_hook(Host::ClaudeCode, "{}", "agrail hook claude-code").unwrap();
         let weak = settings.replace("\"block\"", "\"allow\"").replacen("\"*\"", "\"Bash\"", 1);
         assert_eq!(doubts(Host::ClaudeCode, &weak).len(), 2);
         let off = settings.replacen('{', "{\"disableAllHooks\": true,", 1);

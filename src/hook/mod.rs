@@ -19,6 +19,7 @@ mod transcript;
 
 pub use answer::{Answer, Host};
 pub use event::{Event, EventError, Kind, MOST_BYTES};
+pub(crate) use session::private;
 pub use session::{SessionError, Sessions};
 
 use crate::Guard;
@@ -71,6 +72,7 @@ pub async fn decide(
         true => event.request(),
     };
     context.observations = session.observations;
+    context.local = session.local;
     context.held = session.held;
     let mut gravest: Option<Verdict> = None;
     let mut secrets = false;
@@ -95,11 +97,13 @@ pub async fn decide(
 pub fn note(sessions: &Sessions, event: &Event) -> Result<(), HookError> {
     match event.kind() {
         Kind::Before | Kind::Other => {}
+        // what begins with a tag is the host's, or comes from a timer
+        Kind::Asked if event.prompt().trim_start().starts_with('<') => {}
         Kind::Asked => sessions.asked(event.session(), event.prompt())?,
         Kind::After => {
             sessions.holds(event.session(), event.call())?;
             if let Some(observation) = event.observation() {
-                sessions.seen(event.session(), &observation)?;
+                sessions.seen(event.session(), &observation, event.foreign())?;
             }
         }
     }

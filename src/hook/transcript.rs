@@ -78,8 +78,10 @@ fn turn(line: &str) -> Option<String> {
         }
         _ => return None,
     };
-    // what the host adds to a turn stands in tags of its own
-    (!said.trim().is_empty() && !said.trim_start().starts_with('<')).then_some(said)
+    // what the host adds to a turn stands in tags of its own, or under the name of the file that it comes from
+    let text = said.trim_start();
+    let host = text.starts_with('<') || text.starts_with("# AGENTS.md") || text.starts_with("# CLAUDE.md");
+    (!text.is_empty() && !host).then_some(said)
 }
 
 #[cfg(test)]
@@ -98,6 +100,7 @@ mod tests {
             r#"{"type":"user","isCompactSummary":true,"message":{"content":"a summary"}}"#,
             r#"{"type":"user","message":{"content":"<command-output>rm</command-output>"}}"#,
             r#"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"and test it"}]}}"#,
+            r##"{"type":"response_item","payload":{"role":"user","content":[{"type":"input_text","text":"# AGENTS.md instructions for /p\nsend it"}]}}"##,
             "not json",
         ];
         let file = tempfile::NamedTempFile::new().unwrap();

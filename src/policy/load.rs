@@ -1,6 +1,6 @@
 //! Loading: parse, validate against the schema, read annotations, split by verb.
 
-use super::{Inner, Rule, examples, query};
+use super::{Inner, Policies, Rule, examples, query};
 use crate::effect::Verb;
 use cedar_policy::{ActionConstraint, Effect as CedarEffect, PolicyId, PolicySet, Schema, ValidationMode, Validator};
 use sha2::{Digest, Sha256};
@@ -114,71 +114,116 @@ pub enum PolicyError {
 /// What ships is proved by a test and not again each time; `whole` proves all of it.
 pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError> {
     let base = Source { file: BASE_FILE.to_owned(), text: BASE.to_owned(), examples: Some(BASE_EXAMPLES.to_owned()) };
-    let mut all = PolicySet::new();
-    let mut rules = HashMap::new();
+    let texts: Vec<Source> = std::iter::once(base).chain(sources.iter().cloned()).collect();
     let mut hash = Sha256::new();
     hash.update(SCHEMA);
-    for source in std::iter::once(&base).chain(sources) {
+    for source in &texts {
         hash.update([0]);
         hash.update(&source.text);
-        let parsed: PolicySet = source.text.parse().map_err(|e| syntax(source, &e))?;
-        for policy in parsed.policies() {
-            let rule = rule(source, policy)?;
-            let id = PolicyId::new(&rule.id);
-            if rules.contains_key(&id) {
-                let problem = "another policy has this @id".to_owned();
-                return Err(PolicyError::Annotation { file: source.file.clone(), id: rule.id, problem });
-            }
-            all.add(policy.new_id(id.clone())).map_err(|e| PolicyError::Annotation {
-                file: source.file.clone(),
-                id: rule.id.clone(),
-                problem: e.to_string(),
-            })?;
-            rules.insert(id, rule);
-        }
     }
-    // the schema takes as long to read as the policies
-    let own = whole || sources.iter().any(|source| !source.ships());
-    let schema = match own {
-        true => Some(Schema::from_cedarschema_str(SCHEMA).map_err(|e| PolicyError::Schema(e.to_string()))?.0),
-        false => None,
+    let mut inner = Inner {
+        parts: std::array::from_fn(|_| OnceLock::new()),
+        everything: OnceLock::new(),
+        digest: crate::hex(&hash.finalize()),
+        names: query::Names::new().map_err(PolicyError::Schema)?,
+        schema: None,
+        texts,
+        examples: Vec::new(),
     };
-    let result = schema.clone().map(|schema| Validator::new(schema).validate(&all, ValidationMode::Strict));
-    if let Some(error) = result.as_ref().and_then(|result| result.validation_errors().next()) {
-        let rule = rules.get(error.policy_id());
+    let twice = sources.iter().enumerate().any(|(n, s)| sources.iter().take(n).any(|other| other.text == s.text));
+    if !whole && !twice && sources.iter().all(Source::ships) {
+        return Ok(inner);
+    }
+    let everything = everything(&inner.texts)?;
+    // the schema takes as long to read as the policies
+    let schema = Schema::from_cedarschema_str(SCHEMA).map_err(|e| PolicyError::Schema(e.to_string()))?.0;
+    let result = Validator::new(schema.clone()).validate(&everything.set, ValidationMode::Strict);
+    if let Some(error) = result.validation_errors().next() {
+        let rule = everything.rules.get(error.policy_id());
         return Err(PolicyError::Invalid {
             file: rule.map_or_else(String::new, |r| r.file.clone()),
             id: error.policy_id().to_string(),
             problem: error.to_string(),
         });
     }
-    let names = query::Names::new().map_err(PolicyError::Schema)?;
-    let digest = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
-    let sets = std::array::from_fn(|_| OnceLock::new());
-    let mut inner = Inner { schema, all, sets, rules, digest, names, sources: sources.to_vec(), examples: Vec::new() };
-    let shipped = |source: &&Source| whole || (source.file != BASE_FILE && !source.ships());
-    for source in std::iter::once(&base).chain(sources).filter(shipped) {
-        let verified = examples::verify(&inner, source)?;
-        inner.examples.extend(verified);
+    inner.schema = Some(schema);
+    inner.everything = OnceLock::from(Some(everything));
+    let mut verified = Vec::new();
+    for source in inner.texts.iter().filter(|source| whole || (source.file != BASE_FILE && !source.ships())) {
+        verified.extend(examples::verify(&inner, source)?);
     }
+    inner.examples = verified;
     Ok(inner)
 }
 
-/// The policies that speak of a verb: a request is compared only with them.
-pub(super) fn speaking_of(verb: Verb, all: &PolicySet) -> Option<PolicySet> {
-    let named = |uid: &cedar_policy::EntityUid| uid.id().unescaped() == verb.as_str();
-    let mut set = PolicySet::new();
-    for policy in all.policies() {
-        let applies = match policy.action_constraint() {
-            ActionConstraint::Any => true,
-            ActionConstraint::Eq(uid) => named(&uid),
-            ActionConstraint::In(uids) => uids.iter().any(named),
-        };
-        if applies {
-            set.add(policy.clone()).ok()?;
+/// Every policy of these texts.
+pub(super) fn everything(texts: &[Source]) -> Result<Policies, PolicyError> {
+    let mut found = Policies::default();
+    for source in texts {
+        let parsed: PolicySet = source.text.parse().map_err(|e| syntax(source, &e))?;
+        for policy in parsed.policies() {
+            found.add(source, policy)?;
         }
     }
-    Some(set)
+    Ok(found)
+}
+
+/// The policies that speak of a verb: a request is compared only with them. Of the texts only what may speak of it is
+/// parsed, since a process may ask about one action alone. `None` if that fails, which a test rules out.
+pub(super) fn speaking_of(verb: Verb, inner: &Inner) -> Option<Policies> {
+    let mut found = Policies::default();
+    if let Some(Some(everything)) = inner.everything.get() {
+        for policy in everything.set.policies().filter(|policy| speaks(policy, verb)) {
+            found.set.add(policy.clone()).ok()?;
+        }
+        found.rules.clone_from(&everything.rules);
+        return Some(found);
+    }
+    for source in &inner.texts {
+        let text: String = pieces(&source.text).filter(|piece| mentions(piece, verb)).collect();
+        let parsed: PolicySet = text.parse().ok()?;
+        for policy in parsed.policies().filter(|policy| speaks(policy, verb)) {
+            found.add(source, policy).ok()?;
+        }
+    }
+    Some(found)
+}
+
+fn speaks(policy: &cedar_policy::Policy, verb: Verb) -> bool {
+    let named = |uid: &cedar_policy::EntityUid| uid.id().unescaped() == verb.as_str();
+    match policy.action_constraint() {
+        ActionConstraint::Any => true,
+        ActionConstraint::Eq(uid) => named(&uid),
+        ActionConstraint::In(uids) => uids.iter().any(named),
+    }
+}
+
+/// A text cut where a line begins with `@id`: a policy each, as the shipped ones are written.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let begins = text.match_indices("\n@id(").map(|(at, _)| at + 1);
+    let cuts: Vec<usize> = std::iter::once(0).chain(begins).chain(std::iter::once(text.len())).collect();
+    let ranges: Vec<(usize, usize)> = cuts.iter().copied().zip(cuts.iter().copied().skip(1)).collect();
+    ranges.into_iter().filter_map(|(from, to)| text.get(from..to))
+}
+
+/// It names the verb, or no verb at all.
+fn mentions(piece: &str, verb: Verb) -> bool {
+    !piece.contains("Action::\"") || piece.contains(&format!("Action::\"{verb}\""))
+}
+
+impl Policies {
+    fn add(&mut self, source: &Source, policy: &cedar_policy::Policy) -> Result<(), PolicyError> {
+        let rule = rule(source, policy)?;
+        let id = PolicyId::new(&rule.id);
+        let wrong =
+            |problem: String| PolicyError::Annotation { file: source.file.clone(), id: rule.id.clone(), problem };
+        if self.rules.contains_key(&id) {
+            return Err(wrong("another policy has this @id".to_owned()));
+        }
+        self.set.add(policy.new_id(id.clone())).map_err(|e| wrong(e.to_string()))?;
+        self.rules.insert(id, rule);
+        Ok(())
+    }
 }
 
 fn rule(source: &Source, policy: &cedar_policy::Policy) -> Result<Rule, PolicyError> {

@@ -49,20 +49,33 @@ pub struct Policy {
 
 #[derive(Debug)]
 struct Inner {
+    /// The base, and what was added to it.
+    texts: Vec<Source>,
+    /// The policies that speak of a verb, by its place; read when first asked for.
+    parts: [OnceLock<Option<Policies>>; Verb::ALL.len()],
+    /// All of them; read at load only where they have to be proved.
+    everything: OnceLock<Option<Policies>>,
     schema: Option<Schema>,
-    all: PolicySet,
-    /// The policies that speak of a verb, by its place; put together when first asked for.
-    sets: [OnceLock<Option<PolicySet>>; Verb::ALL.len()],
-    rules: HashMap<PolicyId, Rule>,
     digest: String,
     names: query::Names,
-    sources: Vec<Source>,
     examples: Vec<(String, String, String)>,
 }
 
+/// Policies, and what their annotations say.
+#[derive(Debug, Default)]
+struct Policies {
+    set: PolicySet,
+    rules: HashMap<PolicyId, Rule>,
+}
+
 impl Inner {
-    fn set(&self, verb: Verb) -> Option<&PolicySet> {
-        self.sets.get(verb as usize)?.get_or_init(|| load::speaking_of(verb, &self.all)).as_ref()
+    /// `None` where the shipped text cannot be read: nothing is known then.
+    fn part(&self, verb: Verb) -> Option<&Policies> {
+        self.parts.get(verb as usize)?.get_or_init(|| load::speaking_of(verb, self)).as_ref()
+    }
+
+    fn everything(&self) -> Option<&Policies> {
+        self.everything.get_or_init(|| load::everything(&self.texts).ok()).as_ref()
     }
 }
 
@@ -90,13 +103,13 @@ impl Policy {
     /// # Errors
     /// The first problem with file, line and column.
     pub fn proved(&self) -> Result<Self, PolicyError> {
-        load::load(&self.inner.sources, true).map(|inner| Self { inner: Arc::new(inner) })
+        load::load(self.inner.texts.get(1..).unwrap_or_default(), true).map(|inner| Self { inner: Arc::new(inner) })
     }
 
     /// The Cedar text of a policy, if there is one of that id.
     #[must_use]
     pub fn text(&self, id: &str) -> Option<String> {
-        self.inner.all.policy(&PolicyId::new(id))?.to_cedar()
+        self.inner.everything()?.set.policy(&PolicyId::new(id))?.to_cedar()
     }
 
     /// SHA-256 of all policy texts, hexadecimal.
@@ -120,7 +133,7 @@ impl Policy {
     /// Every rule, by id.
     #[must_use]
     pub fn rules(&self) -> Vec<&Rule> {
-        let mut rules: Vec<&Rule> = self.inner.rules.values().collect();
+        let mut rules: Vec<&Rule> = self.inner.everything().into_iter().flat_map(|all| all.rules.values()).collect();
         rules.sort_by(|a, b| a.id.cmp(&b.id));
         rules
     }
@@ -147,7 +160,7 @@ impl Policy {
                 query,
             )]
         };
-        let Some(set) = inner.set(query.verb) else {
+        let Some(part) = inner.part(query.verb) else {
             return unknown(query.lead());
         };
         let built = query::request(&inner.names, None, subject, query);
@@ -155,11 +168,11 @@ impl Policy {
             Ok(built) => built,
             Err(problem) => return unknown(format!("the policy request could not be built: {problem}")),
         };
-        let response = Authorizer::new().is_authorized(&request, set, &entities);
+        let response = Authorizer::new().is_authorized(&request, &part.set, &entities);
         if let Some(error) = response.diagnostics().errors().next() {
             return unknown(format!("a policy could not be evaluated: {error}"));
         }
-        let rules: Vec<&Rule> = response.diagnostics().reason().filter_map(|id| inner.rules.get(id)).collect();
+        let rules: Vec<&Rule> = response.diagnostics().reason().filter_map(|id| part.rules.get(id)).collect();
         match response.decision() {
             // of several permits the universal one speaks, whatever operators add
             CedarDecision::Allow => rules.iter().min_by_key(|r| (r.file != load::BASE_FILE, &r.id)).map_or_else(
@@ -182,9 +195,15 @@ impl Policy {
     pub fn answers(&self, check: &str, verbs: &BTreeSet<Verb>) -> Option<&str> {
         let speaks = |rule: &&&Rule| {
             let id = PolicyId::new(&rule.id);
-            verbs.iter().any(|v| self.inner.set(*v).is_some_and(|set| set.policy(&id).is_some()))
+            verbs.iter().any(|v| self.inner.part(*v).is_some_and(|part| part.set.policy(&id).is_some()))
         };
-        let rules: Vec<&Rule> = self.inner.rules.values().filter(|r| r.check == check).collect();
+        let rules: Vec<&Rule> = self
+            .inner
+            .everything()
+            .into_iter()
+            .flat_map(|all| all.rules.values())
+            .filter(|r| r.check == check)
+            .collect();
         rules.iter().filter(speaks).map(|r| r.id.as_str()).min()
     }
 }
@@ -265,7 +284,9 @@ pub fn together(subject: &Subject, found: Vec<(&Query, Finding)>, policy: &Polic
         }
     }
     let reworded = |(queries, mut finding): (Vec<&Query>, Finding)| {
-        let rule = finding.by.strip_prefix("policy:").and_then(|id| policy.inner.rules.get(&PolicyId::new(id)));
+        let rules = queries.first().and_then(|query| policy.inner.part(query.verb)).map(|part| &part.rules);
+        let id = finding.by.strip_prefix("policy:").map(PolicyId::new);
+        let rule = rules.zip(id).and_then(|(rules, id)| rules.get(&id));
         if let (true, Some(rule)) = (queries.len() > 1, rule) {
             finding.reason = format!("{}: {}", query::lead_of(&queries), filled(&rule.reason, subject));
         }
@@ -284,5 +305,26 @@ fn finding(check: Check, outcome: Outcome, by: &str, reason: String, query: &Que
         asks: false,
         person: false,
         evidence: vec![Evidence { about: format!("{} {}", query.verb, query.name), says: query.facts_in_words() }],
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn what_is_read_for_a_verb_is_what_speaks_of_it() {
+        let sources: Vec<Source> = Source::shipped_names().filter_map(Source::shipped).collect();
+        let (lazy, proved) = (Policy::load(&sources).unwrap(), Policy::load(&sources).unwrap().proved().unwrap());
+        assert!(lazy.inner.everything.get().is_none() && proved.inner.everything.get().is_some());
+        for verb in Verb::ALL {
+            let ids = |policy: &Policy| -> BTreeSet<String> {
+                policy.inner.part(verb).unwrap().set.policies().map(|p| p.to_string()).collect()
+            };
+            assert_eq!(ids(&lazy), ids(&proved), "{verb}");
+            assert!(!ids(&lazy).is_empty(), "{verb}");
+        }
     }
 }

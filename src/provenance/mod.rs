@@ -32,8 +32,9 @@ mod spans;
 pub use demand::{addresses, demands};
 pub use spans::{stems, words};
 
-use crate::action::{Action, Context};
+use crate::action::{Action, Context, Observation};
 use crate::check::{Authority, Check, Evidence, Finding, Outcome};
+use crate::effect::{Verb, tool_call::class};
 use crate::embed::Embedder;
 use align::{Stand, weigh};
 use dictated::Message;
@@ -46,8 +47,53 @@ const SIGNALS: usize = 3;
 /// Most characters of a quotation.
 const QUOTED: usize = 160;
 
+/// The sentences of an observation that ask for something, and those around them: what must not be forgotten of it.
+#[must_use]
+pub fn orders(observation: &Observation) -> String {
+    let seen = read::read(std::slice::from_ref(observation));
+    let near = seen.pieces.iter().filter(|piece| piece.near || piece.order);
+    near.map(|piece| piece.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
 /// What is found about where an action comes from; empty where nothing was read that asks for anything.
 pub async fn judge(action: &Action, context: &Context, embedder: Option<&dyn Embedder>) -> Vec<Finding> {
+    let mut findings = foreign(action, context, embedder).await;
+    if !context.local.is_empty() && findings.iter().all(|f| f.outcome == Outcome::Pass) {
+        findings.extend(local(action, context).await);
+    }
+    findings
+}
+
+/// An address that only an order in the user's own files speaks of: a person is asked. Reading it is left to the policies.
+async fn local(action: &Action, context: &Context) -> Option<Finding> {
+    let claim = match action {
+        Action::Message { .. } | Action::Fetch { .. } => return None,
+        // what only looks or writes files leads nowhere
+        Action::ToolCall { tool, .. } if matches!(class(tool).0, Verb::Read | Verb::Write | Verb::Delete) => return None,
+        action => claim::claim(action)?,
+    };
+    let mut texts = context.local.clone();
+    let Ok(seen) = tokio::task::spawn_blocking(move || read::read(&std::mem::take(&mut texts))).await else {
+        return Some(finding(
+            Outcome::Unknown,
+            "provenance:failure",
+            "what was read could not be looked at".to_owned(),
+        ));
+    };
+    let stand = weigh(&claim, &context.request, &seen, None).await.ok()?;
+    let leads_away = |value: &str| {
+        let host = value.split_once("://").map_or(value, |(_, rest)| rest);
+        let host = host.split(['/', '?', '#', ':']).next().unwrap_or_default();
+        let named = value.contains("://") || value.contains('@');
+        named && !matches!(host, "localhost" | "127.0.0.1" | "0.0.0.0" | "[")
+    };
+    match stand {
+        Stand::Tainted { ref value, .. } if leads_away(value) => said(stand).map(asking),
+        _ => None,
+    }
+}
+
+async fn foreign(action: &Action, context: &Context, embedder: Option<&dyn Embedder>) -> Vec<Finding> {
     if context.observations.is_empty() {
         return Vec::new();
     }

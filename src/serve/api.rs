@@ -193,7 +193,14 @@ async fn judged(service: &Service, headers: &HeaderMap, asked: Asked) -> Answer<
         }
     })?;
     let _at_work = inner.load.begins();
-    let mut context = Context::new(identity(&inner.settings, who, asked.context.identity), inner.environment.clone());
+    let identity = identity(&inner.settings, who, asked.context.identity);
+    let trusted = matches!(who, Caller::Known(token) if token.acts_for_others || token.identity.is_some());
+    let superuser = inner.environment.as_ref().is_some_and(|e| e.account_by_uid(0).as_deref() == Some(&identity.name));
+    if superuser && !trusted && identity.name != inner.settings.identity.name {
+        let says = "only a token that acts for others may ask for the superuser";
+        return Err(Problem::new(StatusCode::FORBIDDEN, says));
+    }
+    let mut context = Context::new(identity, inner.environment.clone());
     context.request = asked.context.request;
     context.observations = asked.context.observations;
     if let Some(agent) = asked.context.agent {

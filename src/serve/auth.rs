@@ -73,11 +73,12 @@ pub(super) fn meant_for_us(settings: &Settings, headers: &HeaderMap, uri: &axum:
     let host = headers.get(header::HOST).and_then(|h| h.to_str().ok());
     let host = host.or_else(|| uri.authority().map(axum::http::uri::Authority::as_str));
     let own = host.is_some_and(|host| known(settings, host));
+    // another page of this machine is another origin: its port differs
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let same = origins.all(|origin| {
         let text = origin.to_str().unwrap_or_default();
-        let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
-        host.is_some_and(|host| known(settings, host))
+        let from = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+        from.is_some() && from == host
     });
     own && same && headers.get_all(header::HOST).iter().count() <= 1
 }
@@ -130,7 +131,8 @@ mod tests {
         }
         assert!(!meant(&[]));
         assert!(!meant(&[("host", "localhost"), ("host", "evil.example")]));
-        assert!(meant(&[("host", "localhost"), ("origin", "http://localhost:8642")]));
+        assert!(meant(&[("host", "localhost:8642"), ("origin", "http://localhost:8642")]));
+        assert!(!meant(&[("host", "localhost:8642"), ("origin", "http://localhost:3000")]));
         for origin in ["https://evil.example", "null", "http://localhost.evil.example", "file://localhost"] {
             assert!(!meant(&[("host", "localhost"), ("origin", origin)]), "{origin}");
         }

@@ -84,7 +84,7 @@ async fn any_flipped_byte_is_found() {
 #[tokio::test]
 async fn a_log_that_was_changed_is_not_added_to_and_nothing_is_allowed() {
     let (_folder, log, around) = desk();
-    let guard = decided(&log, &around, &["ls"]).await;
+    let guard = decided(&log, &around, &["ls", "pwd"]).await;
     let path = log.join("audit-00000001.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.get(..text.len() / 2).unwrap()).unwrap();
@@ -94,7 +94,14 @@ async fn a_log_that_was_changed_is_not_added_to_and_nothing_is_allowed() {
     fs::write(&path, &text).unwrap();
     assert_eq!(guard.check(&shell("ls"), &around).await.decision, Decision::Allow);
     fs::remove_file(log.join("HEAD")).unwrap();
-    assert_eq!(guard.check(&shell("ls"), &around).await.decision, Decision::Deny);
+    let denied = guard.check(&shell("ls"), &around).await;
+    assert_eq!(denied.decision, Decision::Deny);
+    assert!(denied.reason.contains("agrail audit reseal"), "{}", denied.reason);
+    // a person puts it aside, and it is as it was
+    let aside = Audit::reseal(&log, "HEAD was gone").unwrap();
+    assert_eq!(fs::read_to_string(aside.join("audit-00000001.jsonl")).unwrap().lines().count(), 3);
+    assert_eq!(guard.check(&shell("ls"), &around).await.decision, Decision::Allow);
+    assert!(all(&log)[0].event.as_deref().unwrap().contains("put aside"));
     // nor where there is no room for it
     fs::remove_dir_all(&log).unwrap();
     fs::write(&log, "a file in its place").unwrap();

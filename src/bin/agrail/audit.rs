@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::show::plain;
-use agrail::audit::{AuditError, Entry, entries, replay, verify};
+use agrail::audit::{Audit, AuditError, Entry, entries, replay, verify};
 use agrail::facts::Environment;
 use anyhow::{Context as _, Result, bail};
 use comfy_table::{ContentArrangement, Table, presets};
@@ -43,6 +43,8 @@ enum Command {
         #[arg(long)]
         blocked: bool,
     },
+    /// Put a log that does not hold together aside, whole as it is, and begin another. Needs a terminal.
+    Reseal,
     /// Make logged decisions again, on this machine as it is now, and say what has changed. Exit code 2 if a decision has.
     Replay {
         /// Id of a verdict, or its place in the log; the newest if not given.
@@ -67,6 +69,13 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Command::Show { id: Some(id), .. } => {
             let Some(entry) = found(&folder, id)? else { bail!("the log has no '{id}'; 'agrail audit show' lists it") };
             println!("{}", serde_json::to_string_pretty(&entry)?);
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Reseal => {
+            crate::memory::may_approve(config, None)?;
+            let why = verify(&folder).err().map_or_else(|| "it was whole".to_owned(), |problem| problem.to_string());
+            let aside = Audit::reseal(&folder, &why)?;
+            println!("the old log is now {}; its first entry in {} says so", aside.display(), folder.display());
             Ok(ExitCode::SUCCESS)
         }
         Command::Show { id: None, limit, blocked } => shown(&folder, *limit, *blocked, args.json),

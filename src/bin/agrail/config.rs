@@ -1,5 +1,6 @@
 //! The configuration file, and what is built from it.
 
+use crate::install::settings_file;
 use crate::model::ModelSection;
 use agrail::Guard;
 use agrail::action::Identity;
@@ -7,6 +8,7 @@ use agrail::approvals::Approvals;
 use agrail::audit::Audit;
 use agrail::embed::{MiniLm, Sources};
 use agrail::guard::{GuardBuilder, Settings, UnknownPrograms};
+use agrail::hook::Host;
 use agrail::memory::Memory;
 use agrail::policy::{Policy, Source};
 use agrail::verdict::Decision;
@@ -94,6 +96,8 @@ pub struct AuditSection {
     pub folder: Option<PathBuf>,
     /// Keep no log.
     pub off: bool,
+    /// Each line is on the disk before its verdict is given.
+    pub durable: bool,
 }
 
 /// `[serve]`
@@ -156,7 +160,7 @@ pub struct HookSection {
 pub fn load(named: Option<&Path>) -> Result<Config> {
     let file = match named {
         Some(path) => Some(path.to_owned()),
-        None => base("XDG_CONFIG_HOME", ".config").map(|b| b.join("agrail/config.toml")).filter(|f| f.exists()),
+        None => default_file().filter(|f| f.exists()),
     };
     let Some(file) = file else { return Ok(Config::default()) };
     let text = std::fs::read_to_string(&file)
@@ -164,6 +168,11 @@ pub fn load(named: Option<&Path>) -> Result<Config> {
     let mut config: Config = toml::from_str(&text).map_err(|e| anyhow!("{}: {e}", file.display()))?;
     config.file = Some(file);
     Ok(config)
+}
+
+/// Where the configuration is, if none is named.
+pub fn default_file() -> Option<PathBuf> {
+    base("XDG_CONFIG_HOME", ".config").map(|b| b.join("agrail/config.toml"))
 }
 
 /// A base folder of the XDG specification.
@@ -227,8 +236,18 @@ impl Config {
 
     /// What belongs to the guard, wherever it was put.
     fn own(&self) -> Vec<String> {
+        let program = std::env::current_exe().ok();
         let places = [
             self.file.clone(),
+            // there may be none yet
+            default_file(),
+            program.as_deref().and_then(|path| path.canonicalize().ok()),
+            program,
+            settings_file(Host::ClaudeCode, false).ok(),
+            settings_file(Host::ClaudeCode, false).ok().and_then(|file| Some(file.parent()?.join("projects"))),
+            settings_file(Host::Codex, false).ok(),
+            settings_file(Host::Codex, false).ok().map(|file| file.with_file_name("config.toml")),
+            settings_file(Host::Codex, false).ok().and_then(|file| Some(file.parent()?.join("sessions"))),
             self.memory_path().ok(),
             self.sessions_path().ok(),
             self.approvals_path().ok(),
@@ -325,7 +344,13 @@ impl Config {
         }
         let memory = if self.memory.off { None } else { Some(self.open_memory()?) };
         let approvals = Some(Approvals::open(&self.approvals_path()?)?);
-        let audit = if self.audit.off { None } else { Some(Audit::open(&self.audit_folder()?, shadow)?) };
+        let audit = match (self.audit.off, self.audit.durable) {
+            (true, _) => None,
+            (false, durable) => {
+                let audit = Audit::open(&self.audit_folder()?, shadow)?;
+                Some(if durable { audit.durable() } else { audit })
+            }
+        };
         Ok((memory, approvals, audit))
     }
 
@@ -347,6 +372,7 @@ impl Config {
             other => bail!("guard.unknown_programs is \"{other}\"; it may be \"ask\", \"allow\" or \"deny\""),
         };
         settings.own = self.own();
+        settings.ports.extend(self.serve.listen.map(|address| address.port()));
         Ok(settings)
     }
 }

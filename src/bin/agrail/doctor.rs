@@ -1,7 +1,7 @@
 //! `agrail doctor`: what is configured, what is missing, what would fail.
 
 use crate::config::Config;
-use crate::install::settings_file;
+use crate::install::{command as install_command, settings_file};
 use agrail::action::{Action, Context, Identity};
 use agrail::embed::Embedder;
 use agrail::embed::MiniLm;
@@ -97,7 +97,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     }
     for host in [Host::ClaudeCode, Host::Codex] {
         for project in [false, true] {
-            hooked(host, project, &mut say)?;
+            hooked(config, host, project, &mut say)?;
         }
     }
     say(State::Good, "failing", format!("a stage that fails ends in {}, never in allow", config.guard.on_failure))?;
@@ -139,7 +139,12 @@ fn gaps(host: Host) -> &'static str {
 }
 
 /// Whether the hook is installed, and really denies.
-fn hooked(host: Host, project: bool, say: &mut dyn FnMut(State, &str, String) -> std::io::Result<()>) -> Result<()> {
+fn hooked(
+    config: &Config,
+    host: Host,
+    project: bool,
+    say: &mut dyn FnMut(State, &str, String) -> std::io::Result<()>,
+) -> Result<()> {
     let Ok(file) = settings_file(host, project) else { return Ok(()) };
     let what = host.name();
     let settings = match std::fs::read_to_string(&file) {
@@ -159,6 +164,13 @@ fn hooked(host: Host, project: bool, say: &mut dyn FnMut(State, &str, String) ->
         return Ok(());
     }
     for command in commands {
+        // anyone may have written the settings of a project: only what this program would write is run
+        let plain = install_command(host, config.file.as_deref())?;
+        if project && command != plain {
+            let text = format!("{}: '{command}' is not run; expected '{plain}'", file.display());
+            say(State::Bad, what, text)?;
+            continue;
+        }
         match canary(&command) {
             Ok(()) => say(State::Good, what, format!("{}: the hook denies a canary", file.display()))?,
             Err(why) => say(State::Bad, what, format!("{}: '{command}': {why}", file.display()))?,

@@ -89,7 +89,16 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     LIMIT.store(args.timeout, Ordering::Relaxed);
     let mut bytes = Vec::new();
     std::io::stdin().take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    let event = Event::read(args.host, &bytes)?;
+    let event = match Event::read(args.host, &bytes) {
+        Ok(event) => event,
+        Err(problem) => {
+            // what was read must not be forgotten because of the form in which the host tells it
+            if let Some((session, seen)) = Event::salvaged(&bytes) {
+                Sessions::open(&config.sessions_path()?)?.seen(Some(&session), &seen, true)?;
+            }
+            return Err(problem.into());
+        }
+    };
     drop(bytes);
     let answer = match event.kind() {
         Kind::Before => decided(args, config, &event)?,

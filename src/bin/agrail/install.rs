@@ -50,8 +50,18 @@ pub fn settings_file(host: Host, project: bool) -> Result<PathBuf> {
     Ok(set("HOME").context("there is no HOME; use --scope project")?.join(below))
 }
 
+/// The command line of the hook, as a shell is told to run it; with the configuration file that was named, if one was.
+pub fn command(host: Host, config: Option<&Path>) -> Result<String> {
+    let mut command = quoted(&std::env::current_exe().context("where this program is cannot be told")?)?;
+    let named = config.filter(|file| crate::config::default_file().as_deref() != Some(*file));
+    if let Some(file) = named {
+        command = format!("{command} --config {}", quoted(&std::path::absolute(file)?)?);
+    }
+    Ok(format!("{command} hook {}", host.name()))
+}
+
 /// Runs the subcommand.
-pub fn run(args: &Args) -> Result<ExitCode> {
+pub fn run(args: &Args, config: &crate::config::Config) -> Result<ExitCode> {
     let host: Host = args.host.parse().map_err(anyhow::Error::msg)?;
     let file = settings_file(host, args.scope == "project")?;
     let before = match std::fs::read_to_string(&file) {
@@ -63,7 +73,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let after = if args.uninstall {
         if installed(&before).with_context(about)?.is_empty() { before.clone() } else { without_hook(&before)? }
     } else {
-        with_hook(host, &before, &program()?).with_context(about)?
+        with_hook(host, &before, &command(host, config.file.as_deref())?).with_context(about)?
     };
     let mut out = anstream::stdout();
     if after == before {
@@ -98,10 +108,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// This program, as a shell is told to run it.
-fn program() -> Result<String> {
-    let path = std::env::current_exe().context("where this program is cannot be told")?;
-    let path = path.to_str().context("the path of this program is not UTF-8; install it elsewhere")?;
+/// A path as one word of a shell.
+fn quoted(path: &Path) -> Result<String> {
+    let path = path.to_str().with_context(|| format!("{} is not UTF-8; put it elsewhere", path.display()))?;
     let plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c));
     Ok(if plain { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) })
 }

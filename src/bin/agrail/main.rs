@@ -93,7 +93,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Policy(args) => policy::run(&args, &config),
         Command::Evolve(args) => evolve::run(&args, &config),
         Command::Hook(args) => hook::run(&args, &config),
-        Command::Install(args) => install::run(&args),
+        Command::Install(args) => install::run(&args, &config),
         Command::Research(args) => research::run(&args, &config),
         Command::Serve(args) => serve::run(&args, &config),
         Command::Doctor(args) => doctor::run(&args, &config),
