@@ -32,7 +32,7 @@ struct Said {
 }
 
 impl Hook {
-    /// `command`: for a shell; `{root}` stands for the folder that the call would run in. `observations`: it is told first
+    /// `command`: for a shell; `{root}` stands for the folder that the call would run in, `{user}` for the account. `observations`: it is told first
     /// what the agent has read.
     pub fn new(command: &str, observations: bool) -> Self {
         Self { command: command.to_owned(), observations }
@@ -63,17 +63,19 @@ impl Hook {
                     fields.insert("tool_response".to_owned(), json!(seen.text));
                     fields.insert("tool_use_id".to_owned(), json!(format!("toolu_{place}")));
                 }
-                self.run(&after, root).await?;
+                self.run(&after, root, &trace.identity.name).await?;
             }
         }
-        let said = self.run(&event("PreToolUse", &tool, &input), root).await?;
+        let said = self.run(&event("PreToolUse", &tool, &input), root, &trace.identity.name).await?;
         let (decision, reason) = meant(&said);
         let wall_us = u64::try_from(said.wall.as_micros()).ok();
         Ok(ResultLine { decision: Some(decision), reason, wall_us, error: None, ..ResultLine::failed(trace, "") })
     }
 
-    async fn run(&self, event: &Value, root: &Path) -> anyhow::Result<Said> {
-        let command = self.command.replace("{root}", &root.to_string_lossy());
+    async fn run(&self, event: &Value, root: &Path, user: &str) -> anyhow::Result<Said> {
+        // a name from a trace must not become more than a name
+        let user: String = user.chars().filter(|c| c.is_alphanumeric() || "._-".contains(*c)).collect();
+        let command = self.command.replace("{root}", &root.to_string_lossy()).replace("{user}", &user);
         let started = Instant::now();
         let mut child = Command::new("sh")
             .args(["-c", &command])

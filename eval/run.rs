@@ -67,7 +67,7 @@ pub struct Args {
     /// Longest time for one check, milliseconds; default 5 000, with a model 300 000.
     #[arg(long, value_name = "MS")]
     deadline_ms: Option<u64>,
-    /// Ask this command instead of the guard: any PreToolUse hook of a coding agent. {root} stands for the case's root.
+    /// Ask this command instead of the guard: any PreToolUse hook of a coding agent. {root} stands for the case's root, {user} for its account.
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["memory", "mode"])]
     hook: Option<String>,
     /// Tell the hook first what the agent has read, as PostToolUse events.

@@ -120,7 +120,7 @@ impl Audit {
         let stopped = verdict.decision != Decision::Allow;
         let seen = context.observations.iter().chain(&context.local).filter(|_| stopped);
         let mut observations = serde_json::to_value(seen.collect::<Vec<_>>())?;
-        let unseen = !stopped && !(context.observations.is_empty() && context.local.is_empty());
+        let unseen = !stopped && (!context.observations.is_empty() || !context.local.is_empty());
         let mut identity = serde_json::to_value(&context.identity)?;
         for value in [&mut action, &mut request, &mut observations, &mut held, &mut identity] {
             clean(value);

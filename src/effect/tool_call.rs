@@ -4,7 +4,7 @@
 //!    a description or an annotation of the tool is a hint of whoever wrote it and is not read here.
 //! 2. A tool that runs commands is read by the reader of the language that it runs.
 //! 3. A name that says nothing is a call of unknown effect ([`Verb::Call`]), not nothing.
-//! 4. A tool that works on files is judged by what it does to them ([`super::file`]).
+//! 4. A tool that works on files is judged by what it does to them (`file.rs`).
 //! 5. No tool named, nothing called: agents that are done sometimes say so.
 
 use super::file;

@@ -145,10 +145,8 @@ impl View<'_> {
                 }
             }
             Target::Named("script", name) => self.script(name, &mut query),
-            Target::Named("url" | "host", name) if super::url::is_guard(name, self.ports) => {
-                Class::Guard.as_str().clone_into(&mut query.class);
-            }
-            Target::Named(..) => {
+            Target::Named(kind, name) => {
+                query.guard = matches!(*kind, "url" | "host") && super::url::is_guard(name, self.ports);
                 if let Some(class) = super::url::class(effect, self.urls) {
                     class.clone_into(&mut query.class);
                 }
@@ -185,9 +183,8 @@ impl View<'_> {
         }
         let deep =
             query.below || effect.recursive || matches!(effect.verb, Verb::Move | Verb::Delete | Verb::Overwrite);
-        if self.guards(looked_at, deep) || self.guards(&facts.resolved, deep) {
-            Class::Guard.as_str().clone_into(&mut query.class);
-        }
+        // beside the class: what forbids more for that class still does
+        query.guard = self.guards(looked_at, deep) || self.guards(&facts.resolved, deep);
         query.itself = facts.itself && (!query.below || path.ends_with("/*"));
         query.exists = Tri::from(facts.exists);
         query.parent = Tri::from(facts.parent);

@@ -39,7 +39,6 @@ impl Host {
     }
 
     /// The answer to a verdict. `says_allow`: what is allowed is said to be, over the host's own permissions.
-    #[must_use]
     pub fn answer(self, verdict: &Verdict, says_allow: bool) -> Answer {
         let reason = reason(verdict);
         let (decision, block) = match (verdict.decision, self) {

@@ -95,6 +95,7 @@ pub struct Query {
     pub agent: String,
     pub secrets: bool,
     pub held: bool,
+    pub guard: bool,
     pub network: bool,
     pub foreign: bool,
 }
@@ -139,6 +140,7 @@ impl Query {
             agent: String::new(),
             secrets: false,
             held: false,
+            guard: false,
             network: false,
             foreign: false,
         }
@@ -416,6 +418,7 @@ pub(super) fn request(
         ("agent".to_owned(), text(&query.agent)),
         ("secrets".to_owned(), Value::new_bool(query.secrets)),
         ("held".to_owned(), Value::new_bool(query.held)),
+        ("guard".to_owned(), Value::new_bool(query.guard)),
         ("network".to_owned(), Value::new_bool(query.network)),
         ("foreign".to_owned(), Value::new_bool(query.foreign)),
     ])

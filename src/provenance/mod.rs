@@ -69,7 +69,9 @@ async fn local(action: &Action, context: &Context) -> Option<Finding> {
     let claim = match action {
         Action::Message { .. } | Action::Fetch { .. } => return None,
         // what only looks or writes files leads nowhere
-        Action::ToolCall { tool, .. } if matches!(class(tool).0, Verb::Read | Verb::Write | Verb::Delete) => return None,
+        Action::ToolCall { tool, .. } if matches!(class(tool).0, Verb::Read | Verb::Write | Verb::Delete) => {
+            return None;
+        }
         action => claim::claim(action)?,
     };
     let mut texts = context.local.clone();

@@ -44,9 +44,9 @@ pub struct Settings {
     pub identity: Identity,
     /// Largest body, bytes; default 1 MiB.
     pub body: usize,
-    /// Checks at a time; default 32.
+    /// Checks at a time; default two for each processor.
     pub at_once: usize,
-    /// Checks that wait; more are refused with 503. Default 128.
+    /// Checks that wait; more are refused with 503. Default six for each processor: what waits longer is late.
     pub waiting: usize,
     /// Checks a second; more are refused with 429. Default: as many as can be.
     pub per_second: Option<u32>,
@@ -58,14 +58,15 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
             tokens: Vec::new(),
             check_needs_token: false,
             hosts: Vec::new(),
             identity: Identity::default(),
             body: 1024 * 1024,
-            at_once: 32,
-            waiting: 128,
+            at_once: 2 * processors,
+            waiting: 6 * processors,
             per_second: None,
             patience: Duration::from_secs(60),
             shadow: false,
