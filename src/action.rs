@@ -150,6 +150,30 @@ pub struct Observation {
     pub text: String,
 }
 
+/// An action with what is said of its circumstances, as `agrail check --action` and `POST /v1/check` take it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Question {
+    /// The action.
+    pub action: Action,
+    /// What surrounds it.
+    #[serde(default)]
+    pub context: Circumstances,
+}
+
+/// What is said of the circumstances of an action; what is left out is as whoever reads it has it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Circumstances {
+    /// What the user asked for.
+    pub request: String,
+    /// Name of the agent.
+    pub agent: Option<String>,
+    /// Who it acts for.
+    pub identity: Option<Identity>,
+    /// What it has read.
+    pub observations: Vec<Observation>,
+}
+
 /// The circumstances of an action.
 #[derive(Debug, Clone)]
 pub struct Context {

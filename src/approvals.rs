@@ -12,7 +12,6 @@ use crate::action::{Action, Context};
 use crate::verdict::{Basis, Decision, Digests, Verdict};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -209,19 +208,14 @@ impl Approvals {
 
 /// What an answer is bound to. Not the request: a person who says "go on" has not asked for something else.
 fn bound(action: &Action, context: &Context, digest: &Digests) -> String {
-    let mut hash = Sha256::new();
-    for part in [
+    crate::digest([
         serde_json::to_vec(action).unwrap_or_default(),
         serde_json::to_vec(&context.identity).unwrap_or_default(),
         context.agent.clone().into_bytes(),
         digest.facts.clone().into_bytes(),
         digest.policy.clone().into_bytes(),
         digest.memory.clone().into_bytes(),
-    ] {
-        hash.update(part.len().to_le_bytes());
-        hash.update(part);
-    }
-    crate::hex(&hash.finalize())
+    ])
 }
 
 fn millis(time: Duration) -> i64 {

@@ -44,6 +44,7 @@
 //! | `untrusted` | fences for what the user did not write, redaction | put a text into a prompt |
 //! | `memory`, `learn` | versions, vectors, seeds; feedback, the record of decisions | how it learns |
 //! | `hook` | events of coding agents, sessions, answers in the host's words, its settings | support a host |
+//! | `mcp` | between an MCP client and a server: messages, pins of tools | what of the protocol is looked at |
 //! | `serve` | HTTP: router, tokens, load, console | an endpoint, a view |
 //! | `approvals`, `audit` | questions that wait for a person; the log and its replay | how a person has a say |
 //! | `replay` | traces in disposable roots, for `demo` and `agrail-eval` | evaluation |
@@ -104,6 +105,7 @@ pub mod hook;
 pub mod injection;
 pub mod learn;
 pub mod llm;
+pub mod mcp;
 pub mod memory;
 pub mod net;
 pub mod policy;
@@ -129,4 +131,15 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+/// Lower-case hexadecimal SHA-256 over parts; where one ends and the next begins counts.
+pub(crate) fn digest<const N: usize>(parts: [Vec<u8>; N]) -> String {
+    use sha2::{Digest as _, Sha256};
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    hex(&hash.finalize())
 }

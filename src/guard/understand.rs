@@ -8,7 +8,6 @@ use crate::check::{Authority, Check, Finding, Outcome};
 use crate::effect::{self, Cause, Effect, Verb};
 use crate::facts::{self, Gathered};
 use crate::policy::{self, Policy};
-use sha2::{Digest, Sha256};
 
 /// What an action would do, with facts, and what the policies say to it.
 #[derive(Debug, Default)]
@@ -24,17 +23,12 @@ pub(super) struct Understood {
 
 /// Hexadecimal SHA-256 of what was asked, by whom, on whose behalf.
 pub(super) fn digest(action: &Action, context: &Context) -> String {
-    let mut hash = Sha256::new();
-    for part in [
+    crate::digest([
         serde_json::to_vec(action).unwrap_or_default(),
         serde_json::to_vec(&context.identity).unwrap_or_default(),
         context.request.clone().into_bytes(),
         context.agent.clone().into_bytes(),
-    ] {
-        hash.update(part.len().to_le_bytes());
-        hash.update(part);
-    }
-    crate::hex(&hash.finalize())
+    ])
 }
 
 pub(super) fn understand(

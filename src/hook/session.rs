@@ -179,6 +179,12 @@ impl Sessions {
         Ok(rows.map(|(source, text)| Observation { source, text }).collect())
     }
 
+    /// What a session has read, and which credentials.
+    pub(crate) fn observed(&self, session: &str) -> Result<(Vec<Observation>, Vec<String>), SessionError> {
+        let found = self.recall(Some(session))?;
+        Ok((found.observations, found.held))
+    }
+
     /// The newest rows of a kind, newest first.
     fn rows(&self, session: &str, kind: &str, most: usize) -> Result<Vec<(String, String)>, SessionError> {
         let database = self.database();

@@ -89,6 +89,11 @@ pub struct Stats {
     pub embedder: Option<String>,
 }
 
+/// Decisions that are kept, and how seldom the older ones are dropped: they are a record to learn from, the audit log is the
+/// record to answer by.
+const DECISIONS: i64 = 100_000;
+const SELDOM: i64 = 512;
+
 impl Memory {
     /// The last `limit` events, oldest first; of one entry if `id` is given.
     ///
@@ -265,6 +270,11 @@ impl Memory {
             let row =
                 params![d.id, d.at_ms, d.action_digest, d.facts_digest, d.policy_digest, version, d.decision, d.record];
             w.connection().prepare_cached(sql)?.execute(row)?;
+            // now and then: to find the place takes as long as it is far
+            if d.at_ms % SELDOM == 0 {
+                let old = "DELETE FROM decision WHERE at_ms < (SELECT at_ms FROM decision ORDER BY at_ms DESC LIMIT 1 OFFSET ?1)";
+                w.connection().prepare_cached(old)?.execute(params![DECISIONS])?;
+            }
             Ok(())
         })
     }

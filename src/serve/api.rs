@@ -3,7 +3,7 @@
 use super::auth::{Caller, caller, identity, meant_for_us};
 use super::load::Refused;
 use super::{Service, openapi};
-use crate::action::{Action, Context, Identity, Observation};
+use crate::action::{Context, Question};
 use crate::approvals::{ApprovalError, Approvals, Word};
 use crate::learn::{
     Feedback, Learnt,
@@ -157,23 +157,7 @@ fn failed(problem: impl std::fmt::Display) -> Problem {
     Problem::new(StatusCode::INTERNAL_SERVER_ERROR, problem.to_string())
 }
 
-#[derive(Deserialize)]
-struct Asked {
-    action: Action,
-    #[serde(default)]
-    context: Around,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Around {
-    request: String,
-    agent: Option<String>,
-    identity: Option<Identity>,
-    observations: Vec<Observation>,
-}
-
-async fn judged(service: &Service, headers: &HeaderMap, asked: Asked) -> Answer<Verdict> {
+async fn judged(service: &Service, headers: &HeaderMap, asked: Question) -> Answer<Verdict> {
     let inner = &service.inner;
     let who = caller(&inner.settings, headers);
     match who {
@@ -223,7 +207,7 @@ async fn check(State(service): State<Service>, headers: HeaderMap, body: Bytes) 
 
 /// Each is answered by itself; the first that is refused ends it.
 async fn batch(State(service): State<Service>, headers: HeaderMap, body: Bytes) -> Answer {
-    let asked: Vec<Asked> = read(&body)?;
+    let asked: Vec<Question> = read(&body)?;
     if asked.len() > BATCH {
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("a batch holds at most {BATCH} actions")));
     }
@@ -357,7 +341,7 @@ async fn decisions(
     service.inner.guard.settle().await.map_err(failed)?;
     apart(move || {
         let found = memory.decisions(page.limit()).map_err(|e| missing(&e))?;
-        let found: Vec<Value> = found.iter().map(|d| recorded(&d.record, d.at_ms)).collect();
+        let found: Vec<Value> = found.iter().rev().map(|d| recorded(&d.record, d.at_ms)).collect();
         Ok(axum::Json(found).into_response())
     })
     .await

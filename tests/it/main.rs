@@ -10,6 +10,7 @@ mod hook;
 mod hostile;
 mod import;
 mod kill;
+mod mcp;
 mod memory;
 mod memory_file;
 mod model;

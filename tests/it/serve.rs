@@ -244,6 +244,8 @@ async fn an_operator_sees_and_changes_what_was_learnt() {
     assert_eq!(served.shell("ls /srv").await["decision"], "allow");
     let (_, found) = served.get("/v1/decisions", Some(OPERATOR)).await;
     assert_eq!(found.as_array().unwrap().len(), 3);
+    let times: Vec<i64> = found.as_array().unwrap().iter().map(|d| d["at_ms"].as_i64().unwrap()).collect();
+    assert!(times.is_sorted_by(|a, b| a >= b), "newest first");
     let (_, log) = served.get("/v1/audit", Some(OPERATOR)).await;
     assert_eq!((log["whole"].as_bool(), log["entries"].as_u64()), (Some(true), Some(3)));
     let file = served.folder.path().join("audit/audit-00000001.jsonl");

@@ -2,10 +2,9 @@
 
 use crate::config::Config;
 use crate::{exit, show};
-use agrail::action::{Action, Context, Identity, Observation};
+use agrail::action::{Action, Circumstances, Context, Question};
 use agrail::facts::Environment;
 use anyhow::{Context as _, Result, anyhow, bail};
-use serde::Deserialize;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -50,22 +49,6 @@ pub struct Args {
     no_memory: bool,
 }
 
-#[derive(Deserialize)]
-struct Body {
-    action: Action,
-    #[serde(default)]
-    context: Around,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Around {
-    request: String,
-    agent: Option<String>,
-    identity: Option<Identity>,
-    observations: Vec<Observation>,
-}
-
 /// Runs the subcommand.
 pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let (action, around) = read(args)?;
@@ -98,9 +81,9 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     Ok(exit::decision(verdict.decision))
 }
 
-fn read(args: &Args) -> Result<(Action, Around)> {
+fn read(args: &Args) -> Result<(Action, Circumstances)> {
     if let Some(command) = &args.shell {
-        return Ok((Action::Shell { command: command.clone(), cwd: args.cwd.clone() }, Around::default()));
+        return Ok((Action::Shell { command: command.clone(), cwd: args.cwd.clone() }, Circumstances::default()));
     }
     let Some(file) = &args.action else { bail!("give --shell COMMAND or --action FILE") };
     let (name, mut bytes) = (file.display(), Vec::new());
@@ -121,10 +104,10 @@ fn read(args: &Args) -> Result<(Action, Around)> {
     })?;
     let wrong = |e: serde_json::Error| anyhow!("{name}: {e}");
     if value.get("action").is_some() {
-        let body: Body = serde_json::from_value(value).map_err(wrong)?;
+        let body: Question = serde_json::from_value(value).map_err(wrong)?;
         return Ok((body.action, body.context));
     }
-    Ok((serde_json::from_value(value).map_err(wrong)?, Around::default()))
+    Ok((serde_json::from_value(value).map_err(wrong)?, Circumstances::default()))
 }
 
 /// The account that runs this program, as the root's passwd file names it.

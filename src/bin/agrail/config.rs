@@ -219,6 +219,11 @@ impl Config {
         }
     }
 
+    /// What MCP servers said of their tools: beside the sessions.
+    pub fn pins_path(&self) -> Result<PathBuf> {
+        Ok(self.sessions_path()?.with_file_name("mcp-tools.json"))
+    }
+
     /// Where the audit log is.
     pub fn audit_folder(&self) -> Result<PathBuf> {
         match &self.audit.folder {
@@ -251,6 +256,7 @@ impl Config {
             self.memory_path().ok(),
             self.sessions_path().ok(),
             self.approvals_path().ok(),
+            self.pins_path().ok(),
             self.audit_folder().ok(),
             self.approval_token_file(),
             self.model.prompts.as_deref().map(|p| self.beside(p)),

@@ -11,6 +11,7 @@ mod evolve;
 mod exit;
 mod hook;
 mod install;
+mod mcp;
 mod memory;
 mod model;
 mod policy;
@@ -50,6 +51,7 @@ enum Command {
     Evolve(evolve::Args),
     Hook(hook::Args),
     Install(install::Args),
+    Mcp(mcp::Args),
     Memory(memory::Args),
     Policy(policy::Args),
     Research(research::Args),
@@ -89,6 +91,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Check(args) => check::run(&args, &config),
         Command::Demo(args) => demo::run(&args),
         Command::Effects(args) => effects::run(&args),
+        Command::Mcp(args) => mcp::run(&args, &config),
         Command::Memory(args) => memory::run(args, &config),
         Command::Policy(args) => policy::run(&args, &config),
         Command::Evolve(args) => evolve::run(&args, &config),

@@ -1,0 +1,95 @@
+//! Messages, as far as the proxy reads them.
+
+use serde_json::{Value, json};
+
+/// Longest text in an answer of ours, characters.
+const SAYS: usize = 1_000;
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// Id of the request.
+    pub id: Value,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Value,
+}
+
+impl Call {
+    /// Reads a `tools/call`.
+    ///
+    /// # Errors
+    /// What is missing, in words.
+    pub fn read(message: &Value) -> Result<Self, String> {
+        let id = message.get("id").filter(|id| id.is_string() || id.is_number()).ok_or("a call needs an id")?;
+        let params = message.get("params").ok_or("a call needs params")?;
+        let tool = params.get("name").and_then(Value::as_str).filter(|name| !name.trim().is_empty());
+        let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
+        if !arguments.is_object() && !arguments.is_null() {
+            return Err("arguments must be an object".to_owned());
+        }
+        Ok(Self { id: id.clone(), tool: tool.ok_or("a call needs the name of a tool")?.to_owned(), arguments })
+    }
+}
+
+/// What a tool has answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// All text in it, errors too.
+    pub text: String,
+}
+
+impl Answered {
+    /// Reads an answer.
+    #[must_use]
+    pub fn read(message: &Value) -> Self {
+        let parts =
+            [message.pointer("/result/content"), message.pointer("/result/structuredContent"), message.get("error")];
+        let mut text = String::new();
+        let mut open: Vec<&Value> = parts.into_iter().flatten().rev().collect();
+        while let Some(value) = open.pop() {
+            match value {
+                Value::String(part) => {
+                    text.push_str(part);
+                    text.push('\n');
+                }
+                Value::Array(items) => open.extend(items.iter().rev()),
+                // images and sounds are no text
+                Value::Object(fields) => {
+                    let said =
+                        fields.iter().filter(|(key, _)| !matches!(key.as_str(), "data" | "blob" | "mimeType" | "type"));
+                    open.extend(said.map(|(_, value)| value).rev());
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+        Self { text }
+    }
+}
+
+/// The result waits for an answer of the client's model or user.
+pub(super) fn asks_the_model(result: Option<&Value>) -> bool {
+    let inputs = result.and_then(|result| result.get("inputRequests")).and_then(Value::as_object);
+    inputs.is_some_and(|inputs| {
+        inputs.values().any(|one| {
+            let method = one.get("method").and_then(Value::as_str).unwrap_or_default();
+            method.starts_with("sampling/") || method.starts_with("elicitation/")
+        })
+    })
+}
+
+/// A result that says that a call was not made, for the model to read.
+pub(super) fn blocked(id: &Value, why: &str) -> Value {
+    let plain: String = why.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SAYS).collect();
+    json!({"jsonrpc": "2.0", "id": id, "result": {
+        "resultType": "complete",
+        "content": [{"type": "text", "text": format!("Blocked by guard: {plain}")}],
+        "isError": true,
+    }})
+}
+
+/// An error of the protocol.
+pub(super) fn error(id: &Value, code: i32, says: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": format!("agrail: {says}")}})
+}

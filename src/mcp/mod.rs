@@ -1,0 +1,229 @@
+//! Between an MCP client and a server of tools, over standard input and output: each message is a line of JSON-RPC.
+//!
+//! 1. Everything passes as it is, in both directions, but for what follows; so every version of the protocol does.
+//! 2. `tools/call` is put to the guard. What is not allowed is answered in the server's stead, as a result with `isError`, so
+//!    that the model can read why; the server never sees it.
+//! 3. Results of tools become observations: an order in one is not followed by a later call ([`Sessions`]).
+//! 4. `tools/list` is compared with what the server said when it was first asked ([`Pins`]): a tool whose name stays and whose
+//!    description or schema has changed is denied until a person accepts it, and so is one whose description gives orders. A
+//!    tool that was not listed is denied.
+//! 5. What a server asks of the client's model or user (`sampling`, `elicitation`) is refused in the client's stead.
+//!
+//! Messages that cannot be read are not passed on. Contract: modelcontextprotocol.io, 2025-11-25 and 2026-07-28.
+
+mod message;
+mod pins;
+
+pub use message::{Answered, Call};
+pub use pins::{PinError, Pins, Tool};
+
+use crate::Guard;
+use crate::action::{Action, Context, Observation};
+use crate::hook::{Desk, SessionError, Sessions};
+use crate::verdict::Decision;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+
+/// Requests that wait for an answer; more are refused.
+const PENDING: usize = 10_000;
+
+/// What becomes of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fate {
+    /// It passes as it is.
+    Pass,
+    /// It does not pass; this is the answer to whoever sent it, if it wants one.
+    Answer(Option<Value>),
+    /// Another passes in its place.
+    Instead(Value),
+}
+
+/// What an answer of the server belongs to.
+#[derive(Debug, Clone)]
+enum Pending {
+    List,
+    Call(String),
+}
+
+/// One connection of a client with a server.
+#[derive(Debug)]
+pub struct Proxy {
+    guard: Guard,
+    desk: Desk,
+    sessions: Sessions,
+    pins: Pins,
+    /// Name of the server, and of this connection.
+    server: String,
+    session: String,
+    /// What the user asked for, if it is known.
+    request: String,
+    pending: HashMap<String, Pending>,
+    /// Tools that were listed, and what speaks against one.
+    tools: BTreeMap<String, Option<String>>,
+}
+
+impl Proxy {
+    /// A proxy before a server. `server`: how it is started; `request`: what the user asked for, empty if it is not known.
+    #[must_use]
+    pub fn new(guard: Guard, desk: Desk, sessions: Sessions, pins: Pins, server: &str, request: &str) -> Self {
+        Self {
+            guard,
+            desk,
+            sessions,
+            pins,
+            server: server.to_owned(),
+            session: format!("mcp-{}", ulid::Ulid::new()),
+            request: request.to_owned(),
+            pending: HashMap::new(),
+            tools: BTreeMap::new(),
+        }
+    }
+
+    /// A message of the client.
+    pub async fn from_client(&mut self, line: &str) -> Fate {
+        let message: Value = match serde_json::from_str(line) {
+            Ok(message @ Value::Object(_)) => message,
+            Ok(_) => return Fate::Answer(Some(message::error(&Value::Null, -32600, "one message at a time"))),
+            Err(why) => return Fate::Answer(Some(message::error(&Value::Null, -32700, &format!("not JSON: {why}")))),
+        };
+        let id = message.get("id").cloned();
+        match message.get("method").map(Value::as_str) {
+            Some(Some("tools/call")) => match Call::read(&message) {
+                // as it was read here: of a key that stands twice the server might read the other
+                Ok(call) => match self.called(&call).await {
+                    Fate::Pass => Fate::Instead(message),
+                    fate => fate,
+                },
+                Err(why) => Fate::Answer(Some(message::error(&id.unwrap_or_default(), -32602, &why))),
+            },
+            Some(Some("tools/list")) => self.waits(id.as_ref(), Pending::List),
+            // an answer to the server, or anything else that has no effect by itself
+            None | Some(Some(_)) => Fate::Pass,
+            Some(None) => Fate::Answer(Some(message::error(&id.unwrap_or_default(), -32600, "the method is no text"))),
+        }
+    }
+
+    async fn called(&mut self, call: &Call) -> Fate {
+        let against = match self.tools.get(&call.tool) {
+            None => Some("the server has not listed it; list its tools first".to_owned()),
+            Some(against) => against.clone(),
+        };
+        if let Some(why) = against {
+            return Fate::Answer(Some(message::blocked(&call.id, &format!("{} is not called: {why}", call.tool))));
+        }
+        let mut context = Context::new(self.desk.identity.clone(), self.desk.environment.clone());
+        "mcp".clone_into(&mut context.agent);
+        context.request.clone_from(&self.request);
+        match self.sessions.observed(&self.session) {
+            Ok((observations, held)) => (context.observations, context.held) = (observations, held),
+            Err(problem) => return Fate::Answer(Some(message::blocked(&call.id, &problem.to_string()))),
+        }
+        let action = Action::ToolCall {
+            server: Some(self.server.clone()),
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+        };
+        let verdict = self.guard.check(&action, &context).await;
+        let advice = verdict.advice.as_deref().map(|advice| format!(" ({advice})")).unwrap_or_default();
+        let why = match verdict.decision {
+            Decision::Allow => None,
+            Decision::Deny => Some(format!("{}{advice} [{}]", verdict.reason, verdict.id)),
+            Decision::Ask => Some(format!(
+                "{}{advice}; a person decides with: agrail approvals approve {}; then try again",
+                verdict.reason, verdict.id
+            )),
+        };
+        match why {
+            Some(why) => Fate::Answer(Some(message::blocked(&call.id, &why))),
+            None => {
+                // without the id of a call it counts at once
+                if verdict.secrets && self.sessions.may_hold(Some(&self.session), None, &call.tool).is_err() {
+                    return Fate::Answer(Some(message::blocked(&call.id, "what it reads could not be noted")));
+                }
+                self.waits(Some(&call.id), Pending::Call(call.tool.clone()))
+            }
+        }
+    }
+
+    fn waits(&mut self, id: Option<&Value>, what: Pending) -> Fate {
+        let Some(id) = id.filter(|id| !id.is_null()) else { return Fate::Answer(None) };
+        if self.pending.len() >= PENDING || self.pending.contains_key(&id.to_string()) {
+            return Fate::Answer(Some(message::error(id, -32600, "an id that waits already, or too many that do")));
+        }
+        self.pending.insert(id.to_string(), what);
+        Fate::Pass
+    }
+
+    /// A message of the server.
+    ///
+    /// # Errors
+    /// [`SessionError`], [`PinError`]: what was read or listed could not be noted, and must not pass.
+    pub fn from_server(&mut self, line: &str) -> Result<Fate, ProxyError> {
+        let Ok(message @ Value::Object(_)) = serde_json::from_str::<Value>(line) else {
+            // nothing that a client could act on
+            return Ok(Fate::Answer(None));
+        };
+        let id = message.get("id").filter(|id| !id.is_null());
+        if let Some(method) = message.get("method").and_then(Value::as_str) {
+            let asks = method.starts_with("sampling/") || method.starts_with("elicitation/");
+            return Ok(match (asks, id) {
+                (true, Some(id)) => {
+                    let says = "the guard does not let a server ask the client's model or user";
+                    Fate::Answer(Some(message::error(id, -32601, says)))
+                }
+                (true, None) => Fate::Answer(None),
+                (false, _) => Fate::Pass,
+            });
+        }
+        let Some(id) = id else { return Ok(Fate::Pass) };
+        let pending = self.pending.remove(&id.to_string());
+        match (pending, message.get("result")) {
+            (Some(Pending::List), Some(result)) => self.listed(result)?,
+            (Some(Pending::Call(tool)), result) => {
+                if message::asks_the_model(result) {
+                    let why =
+                        format!("{tool} asks the client's model or user, which the guard does not let a server do");
+                    return Ok(Fate::Instead(message::blocked(id, &why)));
+                }
+                let answered = Answered::read(&message);
+                let source = format!("{} of {}", tool, self.server);
+                let seen = Observation { source, text: answered.text };
+                if !seen.text.trim().is_empty() {
+                    self.sessions.seen(Some(&self.session), &seen, true)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(Fate::Pass)
+    }
+
+    fn listed(&mut self, result: &Value) -> Result<(), PinError> {
+        let tools = result.get("tools").and_then(Value::as_array);
+        for tool in tools.into_iter().flatten().filter_map(Tool::read) {
+            let drifted = self.pins.drifted(&self.server, &tool)?;
+            let against = match (drifted, tool.orders()) {
+                (true, _) => Some(
+                    "its description or schema is not what it was when it was first listed; a person accepts it with: \
+                     agrail mcp --accept -- SERVER"
+                        .to_owned(),
+                ),
+                (false, Some(order)) => Some(format!("its description gives orders: \"{order}\"")),
+                (false, None) => None,
+            };
+            self.tools.insert(tool.name, against);
+        }
+        Ok(())
+    }
+}
+
+/// Why a message of the server cannot pass.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProxyError {
+    /// What was read could not be noted.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// What was listed could not be compared.
+    #[error(transparent)]
+    Pins(#[from] PinError),
+}
