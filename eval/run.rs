@@ -184,7 +184,8 @@ pub fn balanced(traces: Vec<Trace>, most: Option<usize>) -> Vec<Trace> {
 /// The universal criteria and every operator policy that ships: each is scoped by the agent that it is for.
 fn policy() -> Result<Policy> {
     let sources: Vec<Source> = Source::shipped_names().filter_map(Source::shipped).collect();
-    Ok(Policy::load(&sources)?)
+    // read whole now, so that no case waits for the policies of its verbs
+    Ok(Policy::load(&sources)?.proved()?)
 }
 
 /// The embedder, loaded before the first case: fetching its files must not count against a case's deadline. Without it
