@@ -6,7 +6,7 @@
 //!    effect as well.
 //! 4. What is written into a shell's start-up file or hook is read as the script that it becomes.
 
-use super::{Effect, Target, Verb};
+use super::{Cause, Effect, Target, Verb};
 use crate::provenance::words;
 use serde_json::Value;
 
@@ -60,7 +60,7 @@ pub(super) struct Files {
 pub(super) fn read(tool: &str, class: (Verb, &str), arguments: &Value, home: &str) -> Files {
     let name = words(tool);
     let says = |list: &[&str]| name.iter().any(|word| list.contains(&word.as_str()));
-    let (from, to) = (paths(arguments, &FROM, home), paths(arguments, &TO, home));
+    let ((from, cut_from), (to, cut_to)) = (paths(arguments, &FROM, home), paths(arguments, &TO, home));
     let mut effects = Vec::new();
     let mut add = |verb: Verb, paths: &[String], recursive: bool| {
         for path in paths {
@@ -114,19 +114,22 @@ pub(super) fn read(tool: &str, class: (Verb, &str), arguments: &Value, home: &st
             false
         }
     };
+    if cut_from || cut_to {
+        effects.push(Effect::unknown(Cause::Budget, "the paths", tool));
+    }
     Files { whole: whole && !effects.is_empty(), effects }
 }
 
-/// The paths in arguments of these names, however deep.
-fn paths(arguments: &Value, keys: &[&str], home: &str) -> Vec<String> {
+/// The paths in arguments of these names, however deep; and whether there are more than are looked at.
+fn paths(arguments: &Value, keys: &[&str], home: &str) -> (Vec<String>, bool) {
     let mut found = Vec::new();
     // with the name under which it stands
     let mut open: Vec<(bool, &Value)> = vec![(false, arguments)];
     let mut looked = 0;
     while let Some((named, value)) = open.pop() {
         looked += 1;
-        if looked > super::tool_call::STRINGS || found.len() >= MOST {
-            break;
+        if looked > super::tool_call::STRINGS || found.len() > MOST {
+            return (found, true);
         }
         match value {
             Value::String(text) if named => found.extend(path(text, home)),
@@ -138,7 +141,14 @@ fn paths(arguments: &Value, keys: &[&str], home: &str) -> Vec<String> {
             _ => {}
         }
     }
-    found
+    let cut = found.len() > MOST;
+    (found, cut)
+}
+
+/// It is the name of an argument that stands for a path.
+pub(crate) fn names_a_path(key: &str) -> bool {
+    let key = plain(key);
+    FROM.contains(&key.as_str()) || TO.contains(&key.as_str())
 }
 
 /// The name of an argument in lower case, without the signs between its words.
@@ -175,7 +185,7 @@ pub(super) fn scripts<'a>(effects: &[Effect], arguments: &'a Value) -> Vec<&'a s
     }
     let here = |value: &'a Value| CONTENT.iter().filter_map(move |key| value.get(*key).and_then(Value::as_str));
     let edits = arguments.get("edits").and_then(Value::as_array).into_iter().flatten();
-    here(arguments).chain(edits.flat_map(here)).take(MOST).collect()
+    here(arguments).chain(edits.flat_map(here)).collect()
 }
 
 #[cfg(test)]
@@ -221,6 +231,22 @@ mod tests {
             let (found, all) = brief(tool, &arguments);
             assert_eq!(found, expected, "{tool} {arguments}");
             assert_eq!(all, whole, "{tool} {arguments}");
+        }
+    }
+
+    #[test]
+    fn paths_beyond_what_is_looked_at_are_not_nothing() {
+        let many = |n: usize| {
+            let harmless = (0..n).map(|n| format!("/tmp/{n}"));
+            json!({"paths": harmless.chain(std::iter::once("/etc".to_owned())).collect::<Vec<_>>()})
+        };
+        let unknown = |n: usize| {
+            let files = read("delete_files", class("delete_files"), &many(n), "/home/a");
+            files.effects.iter().any(|e| e.verb == Verb::Unknown)
+        };
+        assert!(!unknown(10));
+        for n in [MOST, MOST + 1, 10_000] {
+            assert!(unknown(n), "{n}");
         }
     }
 

@@ -4,7 +4,7 @@
 //! 2. Each command or call is looked up in a table of semantics ([`table`], data with examples).
 //! 3. What the tables or the parsers do not understand is [`Verb::Unknown`], never nothing.
 
-mod file;
+pub(crate) mod file;
 pub mod python;
 mod read;
 pub mod role;

@@ -345,8 +345,8 @@ fn one<'a>(input: &'a Value, names: &[&str]) -> Option<&'a Value> {
     first.filter(|_| found.next().is_none())
 }
 
-/// Every string of a value.
-fn words(value: &Value) -> String {
+/// Every string of a value, but for the bytes of images and sounds, which are no text.
+pub(crate) fn words(value: &Value) -> String {
     let mut text = String::new();
     let mut open = vec![value];
     while let Some(value) = open.pop() {
@@ -356,29 +356,44 @@ fn words(value: &Value) -> String {
                 text.push('\n');
             }
             Value::Array(items) => open.extend(items.iter().rev()),
-            Value::Object(fields) => open.extend(fields.values().rev()),
+            Value::Object(fields) => {
+                let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default();
+                let media = matches!(kind, "image" | "audio") && fields.contains_key("mimeType");
+                let said = fields.iter().filter(|(key, _)| !(media && *key == "data"));
+                open.extend(said.map(|(_, value)| value).rev());
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
     text
 }
 
-/// Makes paths among arguments absolute that begin with a dot, or stand under a name for paths.
+/// A relative path below `cwd`. `sure`: it is a path, whatever it looks like.
+fn join(text: &mut String, cwd: &Path, sure: bool) {
+    let looks = text.contains('/') || text.starts_with('.');
+    let path = Path::new(text.as_str());
+    let local = path.is_relative() && !path.starts_with("~") && !text.contains("://") && !text.contains(['\n', '@']);
+    if local && (sure || looks) && !text.is_empty() && !text.to_lowercase().starts_with("file:") {
+        *text = cwd.join(path).to_string_lossy().into_owned();
+    }
+}
+
+/// Makes paths among arguments absolute, by the names under which they stand.
 fn resolve(value: &mut Value, cwd: &Path, depth: usize) {
     match value {
         Value::Object(fields) if depth < DEPTH => {
             for (key, field) in fields.iter_mut() {
-                let named = {
-                    let key = key.to_lowercase();
-                    key.contains("path") || key.contains("file") || key == "destination" || key == "source"
-                };
+                let named = effect::file::names_a_path(key);
+                // the name alone says it, or the value looks like one: `to` may also be a person
+                let sure = ["path", "file"].iter().any(|word| key.to_lowercase().contains(word));
                 match field {
-                    Value::String(text) => {
-                        let dotted = text.starts_with("./") || text.starts_with("../") || text.starts_with(".claude");
-                        let plain = named && !text.contains("://") && !text.contains('\n') && !text.is_empty();
-                        let path = Path::new(text.as_str());
-                        if (dotted || plain) && path.is_relative() && !path.starts_with("~") {
-                            *text = cwd.join(path).to_string_lossy().into_owned();
+                    Value::String(text) if named || sure => join(text, cwd, sure),
+                    Value::Array(items) if named || sure => {
+                        for item in items {
+                            match item {
+                                Value::String(text) => join(text, cwd, sure),
+                                other => resolve(other, cwd, depth + 1),
+                            }
                         }
                     }
                     other => resolve(other, cwd, depth + 1),

@@ -18,6 +18,7 @@ mod session;
 mod transcript;
 
 pub use answer::{Answer, Host};
+pub(crate) use event::words;
 pub use event::{Event, EventError, Kind, MOST_BYTES};
 pub(crate) use session::private;
 pub use session::{SessionError, Sessions};
