@@ -33,41 +33,6 @@ impl Call {
     }
 }
 
-/// What a tool has answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answered {
-    /// All text in it, errors too.
-    pub text: String,
-}
-
-impl Answered {
-    /// Reads an answer.
-    #[must_use]
-    pub fn read(message: &Value) -> Self {
-        let parts =
-            [message.pointer("/result/content"), message.pointer("/result/structuredContent"), message.get("error")];
-        let mut text = String::new();
-        let mut open: Vec<&Value> = parts.into_iter().flatten().rev().collect();
-        while let Some(value) = open.pop() {
-            match value {
-                Value::String(part) => {
-                    text.push_str(part);
-                    text.push('\n');
-                }
-                Value::Array(items) => open.extend(items.iter().rev()),
-                // images and sounds are no text
-                Value::Object(fields) => {
-                    let said =
-                        fields.iter().filter(|(key, _)| !matches!(key.as_str(), "data" | "blob" | "mimeType" | "type"));
-                    open.extend(said.map(|(_, value)| value).rev());
-                }
-                Value::Null | Value::Bool(_) | Value::Number(_) => {}
-            }
-        }
-        Self { text }
-    }
-}
-
 /// The result waits for an answer of the client's model or user.
 pub(super) fn asks_the_model(result: Option<&Value>) -> bool {
     let inputs = result.and_then(|result| result.get("inputRequests")).and_then(Value::as_object);

@@ -1,28 +1,37 @@
-//! Between an MCP client and a server of tools, over standard input and output: each message is a line of JSON-RPC.
+//! Between an MCP client and a server of tools: over standard input and output ([`stdio`]), or over HTTP ([`http`]).
+//!
+//! What follows holds for each message of JSON-RPC, however it came.
 //!
 //! 1. Everything passes as it is, in both directions, but for what follows; so every version of the protocol does.
 //! 2. `tools/call` is put to the guard. What is not allowed is answered in the server's stead, as a result with `isError`, so
 //!    that the model can read why; the server never sees it.
-//! 3. Results of tools become observations: an order in one is not followed by a later call ([`Sessions`]).
+//! 3. Whatever the server answers, a tool's result, a resource, a prompt, its own instructions, becomes an observation: an
+//!    order in it is not followed by a later call ([`Sessions`]).
 //! 4. `tools/list` is compared with what the server said when it was first asked ([`Pins`]): a tool whose name stays and whose
 //!    description or schema has changed is denied until a person accepts it, and so is one whose description gives orders. A
 //!    tool that was not listed is denied.
 //! 5. What a server asks of the client's model or user (`sampling`, `elicitation`) is refused in the client's stead.
 //!
-//! Messages that cannot be read are not passed on. Contract: modelcontextprotocol.io, 2025-11-25 and 2026-07-28.
+//! Messages that cannot be read are not passed on. They are read as JSON, not as the types of an SDK: what a later version of
+//! the protocol adds passes through unharmed, and what is checked is what is passed. The tests put client and server of the
+//! official SDK on both sides. Contract: modelcontextprotocol.io, 2025-11-25 and 2026-07-28.
 
+pub mod http;
 mod message;
 mod pins;
+mod sse;
+pub mod stdio;
 
-pub use message::{Answered, Call};
+pub use message::Call;
 pub use pins::{PinError, Pins, Tool};
 
 use crate::Guard;
 use crate::action::{Action, Context, Observation};
-use crate::hook::{Desk, SessionError, Sessions};
+use crate::hook::{Desk, SessionError, Sessions, words};
 use crate::verdict::Decision;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Requests that wait for an answer; more are refused.
 const PENDING: usize = 10_000;
@@ -45,42 +54,54 @@ enum Pending {
     Call(String),
 }
 
-/// One connection of a client with a server.
+/// What the connections with one server share.
 #[derive(Debug)]
-pub struct Proxy {
+pub struct House {
     guard: Guard,
     desk: Desk,
     sessions: Sessions,
-    pins: Pins,
-    /// Name of the server, and of this connection.
+    pins: Mutex<Pins>,
+    /// Name of the server.
     server: String,
-    session: String,
     /// What the user asked for, if it is known.
     request: String,
+}
+
+impl House {
+    /// `server`: how it is started, or where it is; `request`: what the user asked for, empty if it is not known.
+    #[must_use]
+    pub fn new(guard: Guard, desk: Desk, sessions: Sessions, pins: Pins, server: &str, request: &str) -> Arc<Self> {
+        let pins = Mutex::new(pins);
+        Arc::new(Self { guard, desk, sessions, pins, server: server.to_owned(), request: request.to_owned() })
+    }
+}
+
+/// One connection of a client with a server.
+#[derive(Debug)]
+pub struct Proxy {
+    house: Arc<House>,
+    /// Name of this connection.
+    session: String,
     pending: HashMap<String, Pending>,
     /// Tools that were listed, and what speaks against one.
     tools: BTreeMap<String, Option<String>>,
 }
 
 impl Proxy {
-    /// A proxy before a server. `server`: how it is started; `request`: what the user asked for, empty if it is not known.
+    /// A new connection.
     #[must_use]
-    pub fn new(guard: Guard, desk: Desk, sessions: Sessions, pins: Pins, server: &str, request: &str) -> Self {
-        Self {
-            guard,
-            desk,
-            sessions,
-            pins,
-            server: server.to_owned(),
-            session: format!("mcp-{}", ulid::Ulid::new()),
-            request: request.to_owned(),
-            pending: HashMap::new(),
-            tools: BTreeMap::new(),
-        }
+    pub fn new(house: Arc<House>) -> Self {
+        Self::named(house, &ulid::Ulid::new().to_string())
     }
 
-    /// A message of the client.
-    pub async fn from_client(&mut self, line: &str) -> Fate {
+    /// A connection that goes on under this name: what was read in it before still counts.
+    #[must_use]
+    pub fn named(house: Arc<House>, name: &str) -> Self {
+        Self { house, session: format!("mcp-{name}"), pending: HashMap::new(), tools: BTreeMap::new() }
+    }
+
+    /// A message of the client. `exchange`: within which its answer comes, where one connection carries several; else empty.
+    pub async fn from_client(&mut self, exchange: &str, line: &str) -> Fate {
         let message: Value = match serde_json::from_str(line) {
             Ok(message @ Value::Object(_)) => message,
             Ok(_) => return Fate::Answer(Some(message::error(&Value::Null, -32600, "one message at a time"))),
@@ -90,20 +111,20 @@ impl Proxy {
         match message.get("method").map(Value::as_str) {
             Some(Some("tools/call")) => match Call::read(&message) {
                 // as it was read here: of a key that stands twice the server might read the other
-                Ok(call) => match self.called(&call).await {
+                Ok(call) => match self.called(exchange, &call).await {
                     Fate::Pass => Fate::Instead(message),
                     fate => fate,
                 },
                 Err(why) => Fate::Answer(Some(message::error(&id.unwrap_or_default(), -32602, &why))),
             },
-            Some(Some("tools/list")) => self.waits(id.as_ref(), Pending::List),
+            Some(Some("tools/list")) => self.waits(exchange, id.as_ref(), Pending::List),
             // an answer to the server, or anything else that has no effect by itself
             None | Some(Some(_)) => Fate::Pass,
             Some(None) => Fate::Answer(Some(message::error(&id.unwrap_or_default(), -32600, "the method is no text"))),
         }
     }
 
-    async fn called(&mut self, call: &Call) -> Fate {
+    async fn called(&mut self, exchange: &str, call: &Call) -> Fate {
         let against = match self.tools.get(&call.tool) {
             None => Some("the server has not listed it; list its tools first".to_owned()),
             Some(against) => against.clone(),
@@ -111,19 +132,20 @@ impl Proxy {
         if let Some(why) = against {
             return Fate::Answer(Some(message::blocked(&call.id, &format!("{} is not called: {why}", call.tool))));
         }
-        let mut context = Context::new(self.desk.identity.clone(), self.desk.environment.clone());
+        let house = Arc::clone(&self.house);
+        let mut context = Context::new(house.desk.identity.clone(), house.desk.environment.clone());
         "mcp".clone_into(&mut context.agent);
-        context.request.clone_from(&self.request);
-        match self.sessions.observed(&self.session) {
+        context.request.clone_from(&house.request);
+        match house.sessions.observed(&self.session) {
             Ok((observations, held)) => (context.observations, context.held) = (observations, held),
             Err(problem) => return Fate::Answer(Some(message::blocked(&call.id, &problem.to_string()))),
         }
         let action = Action::ToolCall {
-            server: Some(self.server.clone()),
+            server: Some(house.server.clone()),
             tool: call.tool.clone(),
             arguments: call.arguments.clone(),
         };
-        let verdict = self.guard.check(&action, &context).await;
+        let verdict = house.guard.check(&action, &context).await;
         let advice = verdict.advice.as_deref().map(|advice| format!(" ({advice})")).unwrap_or_default();
         let why = match verdict.decision {
             Decision::Allow => None,
@@ -137,28 +159,46 @@ impl Proxy {
             Some(why) => Fate::Answer(Some(message::blocked(&call.id, &why))),
             None => {
                 // without the id of a call it counts at once
-                if verdict.secrets && self.sessions.may_hold(Some(&self.session), None, &call.tool).is_err() {
+                if verdict.secrets && house.sessions.may_hold(Some(&self.session), None, &call.tool).is_err() {
                     return Fate::Answer(Some(message::blocked(&call.id, "what it reads could not be noted")));
                 }
-                self.waits(Some(&call.id), Pending::Call(call.tool.clone()))
+                self.waits(exchange, Some(&call.id), Pending::Call(call.tool.clone()))
             }
         }
     }
 
-    fn waits(&mut self, id: Option<&Value>, what: Pending) -> Fate {
+    fn waits(&mut self, exchange: &str, id: Option<&Value>, what: Pending) -> Fate {
         let Some(id) = id.filter(|id| !id.is_null()) else { return Fate::Answer(None) };
-        if self.pending.len() >= PENDING || self.pending.contains_key(&id.to_string()) {
+        let key = format!("{exchange} {id}");
+        if self.pending.len() >= PENDING || self.pending.contains_key(&key) {
             return Fate::Answer(Some(message::error(id, -32600, "an id that waits already, or too many that do")));
         }
-        self.pending.insert(id.to_string(), what);
+        self.pending.insert(key, what);
         Fate::Pass
+    }
+
+    /// No more answers come within this exchange.
+    pub fn over(&mut self, exchange: &str) {
+        self.pending.retain(|key, _| key.split_once(' ').is_none_or(|(of, _)| of != exchange));
+    }
+
+    /// Something of the server that is no message, such as the text of an error.
+    ///
+    /// # Errors
+    /// [`SessionError`]: it could not be noted, and must not pass.
+    pub fn said(&mut self, what: &str, text: &str) -> Result<(), SessionError> {
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        let seen = Observation { source: format!("{what} of {}", self.house.server), text: text.to_owned() };
+        self.house.sessions.seen(Some(&self.session), &seen, true)
     }
 
     /// A message of the server.
     ///
     /// # Errors
     /// [`SessionError`], [`PinError`]: what was read or listed could not be noted, and must not pass.
-    pub fn from_server(&mut self, line: &str) -> Result<Fate, ProxyError> {
+    pub fn from_server(&mut self, exchange: &str, line: &str) -> Result<Fate, ProxyError> {
         let Ok(message @ Value::Object(_)) = serde_json::from_str::<Value>(line) else {
             // nothing that a client could act on
             return Ok(Fate::Answer(None));
@@ -176,23 +216,23 @@ impl Proxy {
             });
         }
         let Some(id) = id else { return Ok(Fate::Pass) };
-        let pending = self.pending.remove(&id.to_string());
+        let pending = self.pending.remove(&format!("{exchange} {id}"));
         match (pending, message.get("result")) {
             (Some(Pending::List), Some(result)) => self.listed(result)?,
-            (Some(Pending::Call(tool)), result) => {
+            // by the id of no request that waits: a client may still take 1.0 for 1
+            (pending, result) => {
+                let tool = match pending {
+                    Some(Pending::Call(tool)) => tool,
+                    _ => "an answer".to_owned(),
+                };
                 if message::asks_the_model(result) {
                     let why =
                         format!("{tool} asks the client's model or user, which the guard does not let a server do");
                     return Ok(Fate::Instead(message::blocked(id, &why)));
                 }
-                let answered = Answered::read(&message);
-                let source = format!("{} of {}", tool, self.server);
-                let seen = Observation { source, text: answered.text };
-                if !seen.text.trim().is_empty() {
-                    self.sessions.seen(Some(&self.session), &seen, true)?;
-                }
+                let text: String = [result, message.get("error")].into_iter().flatten().map(words).collect();
+                self.said(&tool, &text)?;
             }
-            _ => {}
         }
         Ok(Fate::Pass)
     }
@@ -200,7 +240,10 @@ impl Proxy {
     fn listed(&mut self, result: &Value) -> Result<(), PinError> {
         let tools = result.get("tools").and_then(Value::as_array);
         for tool in tools.into_iter().flatten().filter_map(Tool::read) {
-            let drifted = self.pins.drifted(&self.server, &tool)?;
+            let drifted = {
+                let mut pins = self.house.pins.lock().unwrap_or_else(PoisonError::into_inner);
+                pins.drifted(&self.house.server, &tool)?
+            };
             let against = match (drifted, tool.orders()) {
                 (true, _) => Some(
                     "its description or schema is not what it was when it was first listed; a person accepts it with: \

@@ -95,7 +95,7 @@ pub(super) fn router(service: &Service) -> Router {
 /// What holds for every request: where it comes from, how long it may take, what a browser may do with the answer.
 async fn around(State(service): State<Service>, request: Request, next: Next) -> Response {
     let settings = &service.inner.settings;
-    let mut response = if meant_for_us(settings, request.headers(), request.uri()) {
+    let mut response = if meant_for_us(&settings.hosts, request.headers(), request.uri()) {
         match tokio::time::timeout(settings.patience, next.run(request)).await {
             Ok(response) => response,
             Err(_) => Problem::new(StatusCode::REQUEST_TIMEOUT, "the request took too long").into_response(),

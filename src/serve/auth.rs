@@ -69,10 +69,10 @@ pub(super) fn caller<'a>(settings: &'a Settings, headers: &HeaderMap) -> Caller<
 }
 
 /// The request was meant for this service, by its own pages or by no page.
-pub(super) fn meant_for_us(settings: &Settings, headers: &HeaderMap, uri: &axum::http::Uri) -> bool {
+pub(crate) fn meant_for_us(hosts: &[String], headers: &HeaderMap, uri: &axum::http::Uri) -> bool {
     let host = headers.get(header::HOST).and_then(|h| h.to_str().ok());
     let host = host.or_else(|| uri.authority().map(axum::http::uri::Authority::as_str));
-    let own = host.is_some_and(|host| known(settings, host));
+    let own = host.is_some_and(|host| known(hosts, host));
     // another page of this machine is another origin: its port differs
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let same = origins.all(|origin| {
@@ -84,13 +84,12 @@ pub(super) fn meant_for_us(settings: &Settings, headers: &HeaderMap, uri: &axum:
 }
 
 /// A name of this service, with or without a port.
-fn known(settings: &Settings, host: &str) -> bool {
+fn known(hosts: &[String], host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) && !name.ends_with(':') => name,
         _ => host,
     };
-    ["localhost", "127.0.0.1", "[::1]"].contains(&name)
-        || settings.hosts.iter().any(|own| own.eq_ignore_ascii_case(name))
+    ["localhost", "127.0.0.1", "[::1]"].contains(&name) || hosts.iter().any(|own| own.eq_ignore_ascii_case(name))
 }
 
 /// For whom a call is, whoever it says.
@@ -120,7 +119,8 @@ mod tests {
     #[test]
     fn only_requests_that_are_meant_for_it_are_taken() {
         let settings = Settings { hosts: vec!["guard.example".to_owned()], ..Settings::default() };
-        let meant = |pairs: &[(&'static str, &str)]| meant_for_us(&settings, &headers(pairs), &"/".parse().unwrap());
+        let meant =
+            |pairs: &[(&'static str, &str)]| meant_for_us(&settings.hosts, &headers(pairs), &"/".parse().unwrap());
         for host in ["localhost", "127.0.0.1:8642", "[::1]:8642", "[::1]", "Guard.example:443"] {
             assert!(meant(&[("host", host)]), "{host}");
         }

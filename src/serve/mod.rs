@@ -18,7 +18,9 @@ mod load;
 mod openapi;
 mod run;
 
+pub(crate) use auth::meant_for_us;
 pub use auth::{Token, TokenError};
+pub(crate) use run::answer;
 pub use run::run;
 
 use crate::Guard;

@@ -18,7 +18,11 @@ const ENDING: Duration = Duration::from_secs(10);
 
 /// Serves until `stop` is ready, then takes on nothing more and lets what is under way end.
 pub async fn run(service: Service, listener: TcpListener, stop: impl Future<Output = ()>) {
-    let router = api::router(&service);
+    answer(api::router(&service), listener, stop).await;
+}
+
+/// The same for any router.
+pub(crate) async fn answer(router: axum::Router, listener: TcpListener, stop: impl Future<Output = ()>) {
     let graceful = GracefulShutdown::new();
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     let mut http = hyper::server::conn::http1::Builder::new();

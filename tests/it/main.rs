@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod audit;
+mod browser;
 mod cli;
 mod evolve;
 mod facts;
@@ -11,6 +12,7 @@ mod hostile;
 mod import;
 mod kill;
 mod mcp;
+mod mcp_sdk;
 mod memory;
 mod memory_file;
 mod model;

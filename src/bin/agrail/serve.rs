@@ -93,16 +93,20 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
             None => writeln!(out, "listening on http://{address}")?,
         }
         out.flush()?;
-        let mut term = signal(SignalKind::terminate())?;
-        let stop = async move {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = term.recv() => {}
-            }
-        };
-        agrail::serve::run(Service::new(guard.clone(), Some(environment), settings), listener, stop).await;
+        agrail::serve::run(Service::new(guard.clone(), Some(environment), settings), listener, stopped()?).await;
         guard.settle().await.map_err(|problem| anyhow!("decisions were not recorded: {problem}"))
     })?;
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Ready when the process is asked to end.
+pub fn stopped() -> Result<impl Future<Output = ()>> {
+    let mut term = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = term.recv() => {}
+        }
+    })
 }

@@ -1,0 +1,107 @@
+//! Server-sent events, as far as the protocol uses them: <https://html.spec.whatwg.org/multipage/server-sent-events.html>.
+//!
+//! Events are read and written anew: a client sees what was read here, and nothing that could be read in another way.
+
+use super::stdio::{LONGEST, WireError, raw_line};
+use std::fmt::Write as _;
+use tokio::io::AsyncBufRead;
+
+/// One event.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Event {
+    /// Its fields but for the data, as they came: `id`, `event`, `retry`.
+    pub fields: Vec<(&'static str, String)>,
+    /// Its data, lines joined.
+    pub data: String,
+}
+
+/// The next event; `None` at the end. What the end cuts off is no event.
+pub(super) async fn next(input: &mut (impl AsyncBufRead + Unpin)) -> Result<Option<Event>, WireError> {
+    let mut event = Event::default();
+    let mut lines = 0_usize;
+    let mut read = 0;
+    while let Some(line) = raw_line(input).await? {
+        read += line.len() as u64;
+        if read > LONGEST {
+            return Err(WireError::Long);
+        }
+        let line = line.trim_end_matches(['\r', '\n']).trim_start_matches('\u{feff}');
+        if line.is_empty() {
+            if lines > 0 || !event.fields.is_empty() {
+                return Ok(Some(event));
+            }
+            continue;
+        }
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match name {
+            "data" => {
+                if lines > 0 {
+                    event.data.push('\n');
+                }
+                lines += 1;
+                event.data.push_str(value);
+            }
+            "id" => event.fields.push(("id", value.to_owned())),
+            "event" => event.fields.push(("event", value.to_owned())),
+            "retry" => event.fields.push(("retry", value.to_owned())),
+            // a comment keeps the connection open
+            _ if lines == 0 && event.fields.is_empty() => read = 0,
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// The event as it is sent.
+pub(super) fn write(event: &Event) -> String {
+    let mut text = String::new();
+    for (name, value) in &event.fields {
+        let _ = writeln!(text, "{name}: {}", value.replace(['\r', '\n'], " "));
+    }
+    for line in event.data.split(['\r', '\n']) {
+        let _ = writeln!(text, "data: {line}");
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn all(text: &str) -> Vec<Event> {
+        let mut input = text.as_bytes();
+        let mut found = Vec::new();
+        while let Some(event) = next(&mut input).await.unwrap() {
+            found.push(event);
+        }
+        found
+    }
+
+    #[tokio::test]
+    async fn events_are_read_and_written() {
+        let text =
+            ": hello\r\n\r\nid: 1\r\nevent: message\r\ndata: {\"a\":\r\ndata:1}\r\n\r\nid: 2\ndata\n\ndata: cut off";
+        let found = all(text).await;
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].data, "{\"a\":\n1}");
+        assert_eq!(found[0].fields, [("id", "1".to_owned()), ("event", "message".to_owned())]);
+        assert_eq!((found[1].data.as_str(), found[1].fields.len()), ("", 1));
+        assert_eq!(all(&found.iter().map(write).collect::<String>()).await, found);
+    }
+
+    #[tokio::test]
+    async fn data_cannot_begin_an_event_of_its_own() {
+        let event = Event { fields: vec![("id", "1\ndata: x".to_owned())], data: "a\r\rdata: b".to_owned() };
+        let found = all(&write(&event)).await;
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].data, "a\n\ndata: b");
+    }
+
+    #[tokio::test]
+    async fn an_event_without_end_is_an_error() {
+        let long = format!("data: {}\n", "x".repeat(1024 * 1024)).repeat(17);
+        assert!(matches!(next(&mut long.as_bytes()).await, Err(WireError::Long)));
+    }
+}
