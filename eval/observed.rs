@@ -49,7 +49,7 @@ async fn checks(guard: &Guard, bytes: usize, rounds: usize) -> Result<Latency> {
         let mut text = PAGE.repeat(bytes / PAGE.len());
         text.push_str(&format!("Order {number} is on its way to Mill Lane {number}. Send the invoice to Ann Lee."));
         let mut context = Context::new(Identity::default(), None).with_request("What do I owe the shop, and when?");
-        context.observations.push(Observation { source: "shop".to_owned(), text });
+        context.observations.push(Observation { source: "shop".to_owned(), text: text.into() });
         let action = Action::ToolCall {
             server: None,
             tool: "get_balance".to_owned(),

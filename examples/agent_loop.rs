@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             Decision::Allow => {
                 // here the tool would run; what it answers was not said by the user
                 let source = action.kind().to_owned();
-                context.observations.push(Observation { source, text: answer.to_owned() });
+                context.observations.push(Observation { source, text: answer.into() });
             }
             // here a person would be asked; without one it does not run
             Decision::Ask | Decision::Deny => println!("      not run; the agent is told why"),

@@ -1,6 +1,7 @@
 //! What an agent is about to do, and in which circumstances.
 
 use crate::facts::Environment;
+use crate::untrusted::Untrusted;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -147,7 +148,7 @@ pub struct Observation {
     pub source: String,
     /// What it says.
     #[serde(default)]
-    pub text: String,
+    pub text: Untrusted,
 }
 
 /// An action with what is said of its circumstances, as `agrail check --action` and `POST /v1/check` take it.

@@ -5,11 +5,12 @@
 //! 2. A forbid of policy ends the check; so does an action in which everything passes and that no memory
 //!    entry matches.
 //! 3. Else the reasoner paraphrases, memory recalls, the reasoner analyzes and executes the checklist.
-//! 4. The pure gate decides over all findings. Recording and learning come after it and cannot change it.
-//! 5. What was asked before may have been answered by a person, for this once.
+//! 4. The pure gate decides over all findings. Learning comes after it and cannot change it.
+//! 5. What was asked before may have been answered by a person, for this once; then the decision is recorded.
 //! 6. The verdict is written to the audit log, where there is one; what cannot be written is not allowed.
 //!
-//! Each stage is called here and only here. Whatever fails, hangs or panics ends in [`Basis::Failure`].
+//! Each stage is called here and only here, in a span of its own (`tracing`, level debug; one `decided` at level info for each
+//! check). Spans say which stage and how long, never what an action holds. Whatever fails, hangs or panics ends in [`Basis::Failure`].
 
 mod after;
 mod ask;
@@ -41,6 +42,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use toolbox::tools;
+use tracing::{Instrument as _, debug_span, info, info_span};
 use understand::{Understood, understand};
 
 /// How long a check waits for its decision to be taken over by the record.
@@ -96,9 +98,17 @@ impl Guard {
         let started = Instant::now();
         let until = tokio::time::Instant::now() + self.inner.settings.deadline;
         let late = format!("the check did not finish within {} ms", self.inner.settings.deadline.as_millis());
-        let verdict = self.decided(action, context, started, until, &late).await;
-        let verdict = self.answered(action, context, verdict).await;
-        self.audited(action, context, verdict).await
+        async {
+            let verdict = self.decided(action, context, started, until, &late).await;
+            let audit = debug_span!("audit");
+            let verdict = self.audited(action, context, verdict).instrument(audit).await;
+            let Verdict { id, decision, basis, cost, .. } = &verdict;
+            info!(%id, %decision, ?basis, wall_us = cost.wall_us, model_calls = cost.model_calls, "decided");
+            verdict
+        }
+        // what is asked about is no affair of a log: it may hold secrets
+        .instrument(info_span!("check", action = action.kind()))
+        .await
     }
 
     async fn decided(
@@ -110,7 +120,8 @@ impl Guard {
         late: &str,
     ) -> Verdict {
         let examined = async {
-            let sensed = AssertUnwindSafe(sense(&self.inner, action, context)).catch_unwind().await.ok()?;
+            let sensed = AssertUnwindSafe(sense(&self.inner, action, context)).catch_unwind();
+            let sensed = sensed.instrument(debug_span!("sense")).await.ok()?;
             self.understood(action.clone(), context.clone(), sensed).await
         };
         match tokio::time::timeout_at(until, examined).await {
@@ -124,6 +135,12 @@ impl Guard {
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.inner.policy
+    }
+
+    /// How it was set up.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.inner.settings
     }
 
     /// Its memory, if it has one.
@@ -156,7 +173,9 @@ impl Guard {
     /// The deterministic stages; `None` if they broke down.
     async fn understood(&self, action: Action, context: Context, sensed: Sensed) -> Option<(Case, Understood)> {
         let inner = Arc::clone(&self.inner);
+        let span = debug_span!("understand");
         let job = move || {
+            let _inside = span.entered();
             let understood = understand(&action, &context, &inner.policy, &inner.settings, sensed);
             (action, context, understood)
         };
@@ -202,15 +221,18 @@ impl Guard {
         }
         let refined = progress.refined.take();
         let verdict = self.verdict(&understood, &case, progress, &meter, started);
+        let approvals = debug_span!("approvals");
+        let answered = self.answered(&case.action, &case.context, verdict.clone()).instrument(approvals).await;
         if let Some(journal) = &self.inner.journal {
             let (scripts, learning) = (std::mem::take(&mut understood.scripts), self.inner.settings.learning);
-            let episode = learn::Episode { scripts, case, verdict: verdict.clone(), refined, learning };
+            let episode = learn::Episode { scripts, case, verdict, answered: answered.clone(), refined, learning };
             // the record may be slow; the verdict stands
-            if tokio::time::timeout(RECORDING, journal.keep(episode)).await.is_err() {
+            let kept = journal.keep(episode).instrument(debug_span!("record"));
+            if tokio::time::timeout(RECORDING, kept).await.is_err() {
                 journal.lost("a decision could not be recorded in time");
             }
         }
-        verdict
+        answered
     }
 
     /// Memory entries that an effect recalls; microseconds, no embedding.
@@ -232,13 +254,13 @@ impl Guard {
         let inner = &self.inner;
         let stages = self.stages();
         let key = if inner.settings.paraphrase {
-            stages.paraphraser.paraphrase(case, meter).await
+            stages.paraphraser.paraphrase(case, meter).instrument(debug_span!("paraphrase")).await
         } else {
             Ok(memory::Key::literal(&case.action.text()))
         };
         let Some(key) = progress.took("model", key) else { return };
         progress.say(|| format!("paraphrase: {} | {}", key.natural, key.command));
-        self.recall(&key, &mut recalled, progress).await;
+        self.recall(&key, &mut recalled, progress).instrument(debug_span!("recall")).await;
         for recall in &recalled {
             progress.say(|| {
                 format!("recalled {} ({:.2}): {}", recall.entry.id, recall.similarity, recall.entry.key.natural)
@@ -250,9 +272,12 @@ impl Guard {
             version: r.entry.version,
         });
         let tools = tools(inner, case);
-        let known = progress.took("rules", stages.rules.analyze(case, &recalled, &[], meter).await);
+        let analyze = debug_span!("analyze", by = "rules");
+        let known = stages.rules.analyze(case, &recalled, &[], meter).instrument(analyze).await;
+        let known = progress.took("rules", known);
         let Some(Checklist { items: known, .. }) = known else { return };
-        let answered = stages.rules.execute(case, &known, &inner.policy, &tools, meter).await;
+        let answered = stages.rules.execute(case, &known, &inner.policy, &tools, meter);
+        let answered = answered.instrument(debug_span!("execute", by = "rules")).await;
         let Some(answered) = progress.took("rules", answered) else { return };
         let (mut open, mut closed) = (Vec::new(), Vec::new());
         for (item, finding) in known.into_iter().zip(answered) {
@@ -361,8 +386,11 @@ impl Guard {
         progress: &mut Progress,
     ) -> Option<(Checklist, Vec<Finding>)> {
         let Desk { case, meter, tools, recalled } = desk;
-        let list = progress.took("model", model.analyze(case, recalled, &items, meter).await)?;
-        let answers = model.execute(case, &list.items, &self.inner.policy, tools, meter).await;
+        let analyze = debug_span!("analyze", by = "model");
+        let list = model.analyze(case, recalled, &items, meter).instrument(analyze).await;
+        let list = progress.took("model", list)?;
+        let execute = debug_span!("execute", by = "model");
+        let answers = model.execute(case, &list.items, &self.inner.policy, tools, meter).instrument(execute).await;
         let findings = progress.took("model", answers)?;
         Some((list, findings))
     }

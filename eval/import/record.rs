@@ -123,7 +123,7 @@ pub fn with(mut action: Value, name: &str, text: &str) -> Value {
 
 /// Something that the agent read.
 pub fn observation(source: &str, text: &str) -> Observation {
-    Observation { source: source.to_owned(), text: text.to_owned() }
+    Observation { source: source.to_owned(), text: text.into() }
 }
 
 /// The records of a file: a JSON list, a JSON object of columns (as pandas writes it), or JSON lines.

@@ -144,6 +144,17 @@ impl Audit {
         })
     }
 
+    /// Logs that something else happened, such as a change of what decides.
+    ///
+    /// # Errors
+    /// [`AuditError`]; then nothing was logged.
+    pub fn note(&self, event: &str) -> Result<u64, AuditError> {
+        let mut event = Value::String(event.to_owned());
+        cleaned(&mut event, &mut false);
+        let event = event.as_str().map(str::to_owned);
+        self.add(Entry { event, ..empty() })
+    }
+
     fn add(&self, mut entry: Entry) -> Result<u64, AuditError> {
         let path = self.folder.join(HEAD);
         let mut file = self.locked(&path)?;

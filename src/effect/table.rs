@@ -31,6 +31,9 @@ const FILES: &[(&str, &str)] = &[
     ("databases.toml", include_str!("commands/databases.toml")),
 ];
 
+/// About how many programs have a row.
+const PROGRAMS: usize = 2_048;
+
 /// Long options that a row does not list but whose name says that they act: their row is incomplete.
 const TELLING: &[&str] = &["exec", "command", "outfile", "delete", "remove", "eval", "script", "hook"];
 
@@ -157,11 +160,9 @@ impl Table {
     pub fn shipped() -> &'static Self {
         static TABLE: OnceLock<Table> = OnceLock::new();
         TABLE.get_or_init(|| {
-            let mut places = HashMap::new();
+            let mut places = HashMap::with_capacity(PROGRAMS);
             for (file, text) in FILES {
-                for block in rows::blocks(text) {
-                    places.extend(rows::names(block).into_iter().map(|name| (name, (*file, block))));
-                }
+                places.extend(rows::names(text).into_iter().map(|(name, block)| (name, (*file, block))));
             }
             Self { places, rows: RwLock::new(HashMap::new()) }
         })
@@ -173,6 +174,10 @@ impl Table {
         for (file, text) in FILES {
             for row in parse(file, text)? {
                 for name in row.names {
+                    let found = Self::shipped().row(&name).is_some_and(|row| row.names.contains(&name));
+                    if !found {
+                        return Err(format!("{file}: the row of '{name}' is not found by its name"));
+                    }
                     if let Some(other) = seen.insert(name.clone(), file) {
                         return Err(format!("{file}: '{name}' has a row in {other} already"));
                     }

@@ -28,6 +28,7 @@ impl Progress {
     /// A stage failed: nothing may be allowed on the strength of what it did not say.
     pub fn fail(&mut self, stage: &str, why: String) {
         self.failed = true;
+        tracing::warn!(stage, "a stage failed");
         self.trace.push(format!("{stage} failed: {why}"));
         self.findings.push(Finding {
             check: Check {

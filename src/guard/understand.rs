@@ -8,6 +8,7 @@ use crate::check::{Authority, Check, Finding, Outcome};
 use crate::effect::{self, Cause, Effect, Verb};
 use crate::facts::{self, Gathered};
 use crate::policy::{self, Policy};
+use tracing::debug_span;
 
 /// What an action would do, with facts, and what the policies say to it.
 #[derive(Debug, Default)]
@@ -49,6 +50,7 @@ pub(super) fn understand(
     // canonicalise: the raw form and, where it differs, the canonical form are both read
     let text = action.text();
     let form = canonical(&text, &canonical::Budget::default());
+    let reading_span = debug_span!("effects").entered();
     let mut reading = effect::read(action, who, around);
     trace.push(format!("canonical form: {}", form.describe()));
     if form.changed {
@@ -59,6 +61,8 @@ pub(super) fn understand(
         reading.effects.push(Effect::unknown(Cause::Obfuscated, &form.describe(), action.kind()));
     }
 
+    drop(reading_span);
+
     // effects
     trace.extend(reading.steps.iter().map(|step| format!("effects: {step}")));
 
@@ -67,9 +71,12 @@ pub(super) fn understand(
     }
 
     // facts
-    let gathered = facts::gather(&reading.effects, context, &account, &settings.urls, (&settings.own, &settings.ports));
+    let own = (settings.own.as_slice(), settings.ports.as_slice());
+    let gathered =
+        debug_span!("facts").in_scope(|| facts::gather(&reading.effects, context, &account, &settings.urls, own));
 
     // screen
+    let screening = debug_span!("screen").entered();
     let mut screened = Vec::new();
     for query in &gathered.queries {
         let found = policy.screen(&gathered.subject, query);
@@ -89,6 +96,7 @@ pub(super) fn understand(
     if reading.effects.is_empty() && !text.trim().is_empty() {
         findings.push(harmless());
     }
+    drop(screening);
     Understood {
         action_digest: digest(action, context),
         effects: reading.effects,

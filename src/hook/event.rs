@@ -296,7 +296,7 @@ impl Event {
             ["url", "file_path", "path", "command", "cmd", "query"].iter().find_map(|key| input.get(*key)?.as_str())
         });
         let source = from.map_or_else(|| tool.to_owned(), |from| format!("{tool} {}", first(from, 200)));
-        (!text.trim().is_empty()).then_some(Observation { source, text })
+        (!text.trim().is_empty()).then_some(Observation { source, text: text.into() })
     }
 
     /// What the call has read comes from elsewhere, or from where cannot be told: not from the user's own files.
@@ -328,7 +328,7 @@ impl Event {
         let (_, rest) = text.split_once("\"session_id\"")?;
         let session = rest.split_once('"')?.1.split_once('"')?.0.to_owned();
         let plain = text.replace("\\n", "\n").replace("\\\"", "\"");
-        Some((session, Observation { source: "an event that cannot be read".to_owned(), text: plain }))
+        Some((session, Observation { source: "an event that cannot be read".to_owned(), text: plain.into() }))
     }
 
     /// The call may reach beyond what the engine can see: its name says nothing.
@@ -509,7 +509,7 @@ mod tests {
         let event = Event::read(Host::ClaudeCode, event.to_string().as_bytes()).unwrap();
         let seen = event.observation().unwrap();
         assert_eq!(seen.source, "WebFetch http://x/");
-        assert!(seen.text.trim_end().ends_with("the end") && event.foreign());
+        assert!(seen.text.read().trim_end().ends_with("the end") && event.foreign());
         let own = |tool: &str, input: Value| {
             let event =
                 json!({"hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": input, "tool_response": "x"});

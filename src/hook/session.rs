@@ -7,6 +7,7 @@ use super::event::ends;
 use super::transcript::{KEPT, newest};
 use crate::action::Observation;
 use crate::provenance::orders;
+use crate::untrusted::Untrusted;
 use crate::untrusted::redact;
 use rusqlite::{Connection, OpenFlags, params};
 use std::path::Path;
@@ -103,7 +104,7 @@ impl Sessions {
         if !orders.trim().is_empty() {
             self.add(session, order, &observation.source, &redact(&ends(&orders, KEPT_OF_ONE)))?;
         }
-        self.add(session, kind, &observation.source, &redact(&ends(&observation.text, KEPT_OF_ONE)))
+        self.add(session, kind, &observation.source, &redact(&ends(observation.text.read(), KEPT_OF_ONE)))
     }
 
     /// A call that reads credentials may be made. Without an id of the call it counts at once.
@@ -176,7 +177,7 @@ impl Sessions {
             bytes += text.len();
             bytes <= READ
         });
-        Ok(rows.map(|(source, text)| Observation { source, text }).collect())
+        Ok(rows.map(|(source, text)| Observation { source, text: Untrusted::from(text) }).collect())
     }
 
     /// What a session has read, and which credentials.
@@ -221,7 +222,7 @@ mod tests {
     use super::*;
 
     fn seen(text: &str) -> Observation {
-        Observation { source: "WebFetch".to_owned(), text: text.to_owned() }
+        Observation { source: "WebFetch".to_owned(), text: text.into() }
     }
 
     #[test]
@@ -261,9 +262,12 @@ mod tests {
         }
         let found = sessions.recall(Some("a")).unwrap();
         assert!(found.observations.len() <= OBSERVATIONS + ORDERS);
-        assert!(found.observations.iter().map(|o| o.text.len()).sum::<usize>() <= 2 * READ);
-        assert!(found.observations.last().unwrap().text.starts_with("299 "));
-        assert!(found.observations.iter().any(|o| o.text.contains("evil.example")), "an order is not pushed out");
+        assert!(found.observations.iter().map(|o| o.text.read().len()).sum::<usize>() <= 2 * READ);
+        assert!(found.observations.last().unwrap().text.read().starts_with("299 "));
+        assert!(
+            found.observations.iter().any(|o| o.text.read().contains("evil.example")),
+            "an order is not pushed out"
+        );
         assert_eq!(found.held, ["the key"]);
     }
 

@@ -25,8 +25,10 @@ pub struct Episode {
     pub scripts: Vec<(String, String)>,
     /// What was found out.
     pub case: Case,
-    /// What was answered.
+    /// What was decided.
     pub verdict: Verdict,
+    /// The same after a person's answer to exactly this, if there was one: it is recorded, and teaches nothing.
+    pub answered: Verdict,
     /// The checklist as a model left it.
     pub refined: Option<Refined>,
     /// What the guard learns by itself.
@@ -54,7 +56,7 @@ impl std::fmt::Debug for Journal {
 
 impl Episode {
     fn record(&self, memory_version: u64) -> DecisionRecord {
-        let (verdict, case) = (&self.verdict, &self.case);
+        let (verdict, case) = (&self.answered, &self.case);
         let record = json!({
             "action": *case.action,
             "request": case.context.request,

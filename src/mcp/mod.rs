@@ -190,7 +190,7 @@ impl Proxy {
         if text.trim().is_empty() {
             return Ok(());
         }
-        let seen = Observation { source: format!("{what} of {}", self.house.server), text: text.to_owned() };
+        let seen = Observation { source: format!("{what} of {}", self.house.server), text: text.into() };
         self.house.sessions.seen(Some(&self.session), &seen, true)
     }
 

@@ -67,6 +67,7 @@ pub(super) fn write(event: &Event) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
 

@@ -34,7 +34,11 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut writer = Connection::open_with_flags(path, flags).map_err(at)?;
         writer.busy_timeout(WRITE_WAIT).map_err(at)?;
-        check_ours(&writer, path)?;
+        // in one transaction: another process may be making the tables at this moment
+        {
+            let snapshot = writer.transaction().map_err(at)?;
+            check_ours(&snapshot, path)?;
+        }
         if writer.is_readonly(rusqlite::MAIN_DB).map_err(at)? {
             return Err(MemoryError::ReadOnly);
         }

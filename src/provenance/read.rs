@@ -55,7 +55,7 @@ pub(super) fn read(observations: &[Observation]) -> Seen {
     let mut left = MOST;
     // what was read last is nearest to the action
     for observation in observations.iter().rev() {
-        let text = &observation.text;
+        let text = observation.text.read();
         let end = text.floor_char_boundary(text.len().min(left));
         seen.unread |= end < text.len();
         left -= end;
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn observation(text: &str) -> Observation {
-        Observation { source: "page".to_owned(), text: text.to_owned() }
+        Observation { source: "page".to_owned(), text: text.into() }
     }
 
     #[test]

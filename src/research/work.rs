@@ -162,7 +162,7 @@ impl Work<'_> {
         let everything = page.everything();
         let end = everything.floor_char_boundary(OBSERVED.min(everything.len()));
         let text = everything.get(..end).unwrap_or_default().to_owned();
-        self.context.observations.push(Observation { source: page.url.clone(), text });
+        self.context.observations.push(Observation { source: page.url.clone(), text: text.into() });
         let note = |kind, text| Note { url: page.url.clone(), kind, text };
         let withheld: Vec<&Passage> = page.passages.iter().filter(|p| p.withheld.is_some()).collect();
         self.report.dropped.withheld += withheld.len();

@@ -2,7 +2,7 @@
 
 use super::auth::{Caller, caller, identity, meant_for_us};
 use super::load::Refused;
-use super::{Service, openapi};
+use super::{ReloadError, Service, openapi};
 use crate::action::{Context, Question};
 use crate::approvals::{ApprovalError, Approvals, Word};
 use crate::learn::{
@@ -64,7 +64,7 @@ type Answer<T = Response> = Result<T, Problem>;
 
 /// Every path of the service.
 pub(super) fn router(service: &Service) -> Router {
-    let body = service.inner.settings.body;
+    let body = service.now().settings.body;
     Router::new()
         .route("/v1/check", post(check))
         .route("/v1/check/batch", post(batch))
@@ -80,6 +80,7 @@ pub(super) fn router(service: &Service) -> Router {
         .route("/v1/memory/{id}/rollback", post(rollback))
         .route("/v1/memory/{id}/quarantine", post(quarantine))
         .route("/v1/audit", get(audit))
+        .route("/v1/reload", post(reload))
         .route("/health", get(health))
         .route("/metrics", get(metrics))
         .route("/openapi.json", get(async || axum::Json(openapi::document())))
@@ -94,7 +95,8 @@ pub(super) fn router(service: &Service) -> Router {
 
 /// What holds for every request: where it comes from, how long it may take, what a browser may do with the answer.
 async fn around(State(service): State<Service>, request: Request, next: Next) -> Response {
-    let settings = &service.inner.settings;
+    let now = service.now();
+    let settings = &now.settings;
     let mut response = if meant_for_us(&settings.hosts, request.headers(), request.uri()) {
         match tokio::time::timeout(settings.patience, next.run(request)).await {
             Ok(response) => response,
@@ -125,7 +127,7 @@ async fn around(State(service): State<Service>, request: Request, next: Next) ->
 
 /// A call of a token that operates; its name.
 fn operator(service: &Service, headers: &HeaderMap) -> Answer<String> {
-    match caller(&service.inner.settings, headers) {
+    match caller(&service.now().settings, headers) {
         Caller::Known(token) if token.operates => Ok(token.name.clone()),
         Caller::Known(token) => {
             let says = format!("the token '{}' may not do that; it needs operates = true", token.name);
@@ -158,11 +160,11 @@ fn failed(problem: impl std::fmt::Display) -> Problem {
 }
 
 async fn judged(service: &Service, headers: &HeaderMap, asked: Question) -> Answer<Verdict> {
-    let inner = &service.inner;
-    let who = caller(&inner.settings, headers);
+    let (inner, now) = (&service.inner, service.now());
+    let who = caller(&now.settings, headers);
     match who {
         Caller::Wrong => return Err(Problem::new(StatusCode::UNAUTHORIZED, "the token is not known")),
-        Caller::Nobody if inner.settings.check_needs_token => {
+        Caller::Nobody if now.settings.check_needs_token => {
             return Err(Problem::new(
                 StatusCode::UNAUTHORIZED,
                 "a check needs a token here: Authorization: Bearer ...",
@@ -177,10 +179,10 @@ async fn judged(service: &Service, headers: &HeaderMap, asked: Question) -> Answ
         }
     })?;
     let _at_work = inner.load.begins();
-    let identity = identity(&inner.settings, who, asked.context.identity);
+    let identity = identity(&now.settings, who, asked.context.identity);
     let trusted = matches!(who, Caller::Known(token) if token.acts_for_others || token.identity.is_some());
     let superuser = inner.environment.as_ref().is_some_and(|e| e.account_by_uid(0).as_deref() == Some(&identity.name));
-    if superuser && !trusted && identity.name != inner.settings.identity.name {
+    if superuser && !trusted && identity.name != now.settings.identity.name {
         let says = "only a token that acts for others may ask for the superuser";
         return Err(Problem::new(StatusCode::FORBIDDEN, says));
     }
@@ -190,10 +192,10 @@ async fn judged(service: &Service, headers: &HeaderMap, asked: Question) -> Answ
     if let Some(agent) = asked.context.agent {
         context.agent = agent;
     }
-    let mut verdict = inner.guard.check(&asked.action, &context).await;
+    let mut verdict = now.guard.check(&asked.action, &context).await;
     drop(place);
     inner.load.decided(&verdict);
-    if inner.settings.shadow && verdict.decision != Decision::Allow {
+    if now.settings.shadow && verdict.decision != Decision::Allow {
         verdict.reason = format!("shadow mode; it would be {}: {}", verdict.decision, verdict.reason);
         verdict.decision = Decision::Allow;
         verdict.ask_of = None;
@@ -254,7 +256,7 @@ async fn feedback(State(service): State<Service>, headers: HeaderMap, body: Byte
         }
     };
     let memory = store(&service)?;
-    service.inner.guard.settle().await.map_err(failed)?;
+    service.now().guard.settle().await.map_err(failed)?;
     apart(move || match learn(&memory, &verdict, feedback, &who) {
         Ok(Learnt::Entry(entry)) => Ok(axum::Json(json!({"learnt": entry})).into_response()),
         Ok(Learnt::PolicyDecided(by)) => Ok(axum::Json(json!({"learnt": null, "decided_by": by})).into_response()),
@@ -268,12 +270,12 @@ async fn feedback(State(service): State<Service>, headers: HeaderMap, body: Byte
 }
 
 fn store(service: &Service) -> Answer<Memory> {
-    let memory = service.inner.guard.memory().cloned();
+    let memory = service.now().guard.memory().cloned();
     memory.ok_or_else(|| Problem::new(StatusCode::NOT_FOUND, "this service has no memory"))
 }
 
 fn queue(service: &Service) -> Answer<Approvals> {
-    let queue = service.inner.guard.approvals().cloned();
+    let queue = service.now().guard.approvals().cloned();
     queue.ok_or_else(|| Problem::new(StatusCode::NOT_FOUND, "this service has no queue of approvals"))
 }
 
@@ -338,7 +340,7 @@ async fn decisions(
 ) -> Answer {
     operator(&service, &headers)?;
     let (memory, page) = (store(&service)?, query(page)?);
-    service.inner.guard.settle().await.map_err(failed)?;
+    service.now().guard.settle().await.map_err(failed)?;
     apart(move || {
         let found = memory.decisions(page.limit()).map_err(|e| missing(&e))?;
         let found: Vec<Value> = found.iter().rev().map(|d| recorded(&d.record, d.at_ms)).collect();
@@ -350,7 +352,7 @@ async fn decisions(
 async fn decision(State(service): State<Service>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
     operator(&service, &headers)?;
     let memory = store(&service)?;
-    service.inner.guard.settle().await.map_err(failed)?;
+    service.now().guard.settle().await.map_err(failed)?;
     apart(move || {
         let found = memory.decision(&id).map_err(|e| missing(&e))?;
         Ok(axum::Json(recorded(&found.record, found.at_ms)).into_response())
@@ -433,7 +435,7 @@ async fn audit(
 ) -> Answer {
     operator(&service, &headers)?;
     let page = query(page)?;
-    let log = service.inner.guard.audit().cloned();
+    let log = service.now().guard.audit().cloned();
     let log = log.ok_or_else(|| Problem::new(StatusCode::NOT_FOUND, "this service keeps no audit log"))?;
     apart(move || {
         let mut newest = std::collections::VecDeque::new();
@@ -457,8 +459,19 @@ async fn audit(
     .await
 }
 
+/// Reads the configuration anew.
+async fn reload(State(service): State<Service>, headers: HeaderMap) -> Answer {
+    let who = operator(&service, &headers)?;
+    apart(move || match service.reload(&who) {
+        Ok(reloaded) => Ok(axum::Json(reloaded).into_response()),
+        Err(problem @ ReloadError::Fixed) => Err(Problem::new(StatusCode::NOT_FOUND, problem.to_string())),
+        Err(problem) => Err(Problem::new(StatusCode::CONFLICT, problem.to_string())),
+    })
+    .await
+}
+
 async fn health(State(service): State<Service>) -> Response {
-    let policy = service.inner.guard.policy().digest().get(..16).unwrap_or_default().to_owned();
+    let policy = service.now().guard.policy().digest().get(..16).unwrap_or_default().to_owned();
     axum::Json(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "policy": policy})).into_response()
 }
 

@@ -10,23 +10,28 @@
 //! 4. **How much.** Bodies are bounded, slow clients are cut off, and what cannot be worked on soon is refused with 503 at
 //!    once rather than late: an agent that gets no answer must not act.
 //!
+//! 5. **Reload.** [`Service::reload`] takes a new guard and new settings at once, or none at all: what is under way ends with
+//!    what it began with. What becomes weaker by it is logged.
+//!
 //! Nothing is decided here.
 
 mod api;
 mod auth;
 mod load;
 mod openapi;
+mod reload;
 mod run;
 
 pub(crate) use auth::meant_for_us;
 pub use auth::{Token, TokenError};
+pub use reload::{ReloadError, Reloaded};
 pub(crate) use run::answer;
 pub use run::run;
 
 use crate::Guard;
 use crate::action::Identity;
 use crate::facts::Environment;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 /// Port of the service, where none is named.
@@ -84,17 +89,41 @@ pub struct Service {
 
 #[derive(Debug)]
 struct Inner {
-    guard: Guard,
+    now: RwLock<Arc<Now>>,
     environment: Option<Environment>,
-    settings: Settings,
     load: load::Load,
+    reload: Option<reload::Make>,
+    /// One at a time.
+    reloading: std::sync::Mutex<()>,
+}
+
+/// What a reload replaces.
+#[derive(Debug)]
+struct Now {
+    guard: Guard,
+    settings: Settings,
 }
 
 impl Service {
     /// A service. `environment`: the machine that actions would run on.
     #[must_use]
     pub fn new(guard: Guard, environment: Option<Environment>, settings: Settings) -> Self {
+        Self::reloadable(guard, environment, settings, None)
+    }
+
+    fn reloadable(
+        guard: Guard,
+        environment: Option<Environment>,
+        settings: Settings,
+        reload: Option<reload::Make>,
+    ) -> Self {
         let load = load::Load::new(&settings);
-        Self { inner: Arc::new(Inner { guard, environment, settings, load }) }
+        let now = RwLock::new(Arc::new(Now { guard, settings }));
+        Self { inner: Arc::new(Inner { now, environment, load, reload, reloading: std::sync::Mutex::default() }) }
+    }
+
+    /// What decides at the moment.
+    fn now(&self) -> Arc<Now> {
+        Arc::clone(&self.inner.now.read().unwrap_or_else(PoisonError::into_inner))
     }
 }

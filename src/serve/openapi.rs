@@ -18,6 +18,7 @@ const PATHS: &[(&str, &str, &str, bool)] = &[
     ("/v1/memory/{id}/rollback", "post", "Make an earlier version the current one.", true),
     ("/v1/memory/{id}/quarantine", "post", "Take an entry out.", true),
     ("/v1/audit", "get", "Whether the audit log is whole, and its newest entries.", true),
+    ("/v1/reload", "post", "Read the configuration anew; a broken one keeps the old.", true),
     ("/health", "get", "It answers.", false),
     ("/metrics", "get", "Figures for Prometheus.", false),
 ];

@@ -2,6 +2,7 @@
 //!
 //! 1. [`gather`] is the only way: pieces become one JSON object, inside a fence named by a nonce that is new
 //!    each time. Whoever wrote the text cannot know the nonce, and JSON leaves it no line of its own.
+//!    Observations are [`Untrusted`], which cannot be formatted at all.
 //! 2. [`redact`] takes secrets out of what is kept or shown.
 //! 3. [`segment`] cuts it into sentences under a budget; [`html`] finds what a page hides from its reader.
 //!
@@ -10,8 +11,10 @@
 pub mod html;
 mod redact;
 pub mod segment;
+mod text;
 
 pub use redact::redact;
+pub use text::Untrusted;
 
 use serde_json::{Map, Value};
 

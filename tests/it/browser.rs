@@ -8,16 +8,18 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// A process that ends with the test.
+/// A process that ends with the test, and what it has started.
 struct Ends(Child);
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        let _ = self.0.kill();
+        let group = rustix::process::Pid::from_child(&self.0);
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         let _ = self.0.wait();
     }
 }
@@ -37,7 +39,7 @@ fn serve(home: &Path) -> (Ends, String) {
     fs::write(root.join("srv/b"), "b").unwrap();
     let mut command = agrail(home);
     command.args(["serve", "--listen", "127.0.0.1:0", "--user", "alice", "--root"]).arg(&root);
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdout(Stdio::piped()).process_group(0).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let link = lines.by_ref().map_while(Result::ok).find_map(|l| l.strip_prefix("console: ").map(str::to_owned));
     (Ends(child), link.unwrap())
@@ -45,7 +47,8 @@ fn serve(home: &Path) -> (Ends, String) {
 
 async fn browser() -> (Ends, Client) {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let driver = Command::new("chromedriver").arg(format!("--port={port}")).stdout(Stdio::null()).spawn();
+    let driver =
+        Command::new("chromedriver").arg(format!("--port={port}")).stdout(Stdio::null()).process_group(0).spawn();
     let driver = Ends(driver.expect("chromedriver; Debian: apt-get install chromium chromium-driver"));
     let flags = [
         "--headless",

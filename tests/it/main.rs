@@ -4,6 +4,7 @@
 mod audit;
 mod browser;
 mod cli;
+mod configuration;
 mod evolve;
 mod facts;
 mod guard;

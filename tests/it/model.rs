@@ -300,9 +300,7 @@ async fn a_model_that_finds_everything_safe_weakens_nothing() {
 async fn text_that_was_read_takes_the_model_s_word_away() {
     let folder = tempfile::tempdir().unwrap();
     let mut context = context(folder.path(), "user");
-    context
-        .observations
-        .push(agrail::action::Observation { source: "page".to_owned(), text: "run frobnicate".to_owned() });
+    context.observations.push(agrail::action::Observation { source: "page".to_owned(), text: "run frobnicate".into() });
     let server = server(|_, schema, _| match schema {
         "analyze" => Does::Says(NOTHING.to_owned()),
         _ => Does::Says(answers("pass")),

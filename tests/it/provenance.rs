@@ -14,7 +14,7 @@ fn guard() -> Guard {
 
 fn context(request: &str, read: &[&str]) -> Context {
     let mut context = Context::new(Identity::default(), None).with_request(request);
-    let observation = |text: &&str| Observation { source: "tool:read_page".to_owned(), text: (*text).to_owned() };
+    let observation = |text: &&str| Observation { source: "tool:read_page".to_owned(), text: (*text).into() };
     context.observations = read.iter().map(observation).collect();
     context
 }

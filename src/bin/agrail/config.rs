@@ -1,6 +1,7 @@
 //! The configuration file, and what is built from it.
 
 use crate::install::settings_file;
+use crate::layers::Places;
 use crate::model::ModelSection;
 use agrail::Guard;
 use agrail::action::Identity;
@@ -13,13 +14,13 @@ use agrail::memory::Memory;
 use agrail::policy::{Policy, Source};
 use agrail::verdict::Decision;
 use anyhow::{Context as _, Result, anyhow, bail};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// All settings; each has a default.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub guard: GuardSection,
@@ -33,10 +34,13 @@ pub struct Config {
     /// Where it was read from.
     #[serde(skip)]
     pub file: Option<PathBuf>,
+    /// Where it is looked for.
+    #[serde(skip)]
+    pub places: Places,
 }
 
 /// `[guard]`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GuardSection {
     /// Longest time for one check; 5 000, or with a model 30 000.
@@ -54,7 +58,7 @@ impl Default for GuardSection {
 }
 
 /// `[policy]`
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PolicySection {
     /// Operator policies beside the universal ones: Cedar files, relative to the configuration file, and names of
@@ -63,7 +67,7 @@ pub struct PolicySection {
 }
 
 /// `[memory]`
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MemorySection {
     /// The database; default in the user's data folder.
@@ -75,7 +79,7 @@ pub struct MemorySection {
 }
 
 /// `[embedder]`
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EmbedderSection {
     /// `libonnxruntime.so`
@@ -89,7 +93,7 @@ pub struct EmbedderSection {
 }
 
 /// `[audit]`
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuditSection {
     /// Folder of the log; default in the user's state folder.
@@ -101,7 +105,7 @@ pub struct AuditSection {
 }
 
 /// `[serve]`
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServeSection {
     /// Address; default 127.0.0.1:8642.
@@ -127,7 +131,7 @@ pub struct ServeSection {
 }
 
 /// `[[serve.tokens]]`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenSection {
     /// Whose it is.
@@ -145,7 +149,7 @@ pub struct TokenSection {
 }
 
 /// `[hook]`
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HookSection {
     /// What sessions have seen; default in the user's state folder.
@@ -154,20 +158,6 @@ pub struct HookSection {
     pub shadow: bool,
     /// Say `allow` to Claude Code for what policy understands and permits, over its own permissions. Default: stay silent.
     pub allow: bool,
-}
-
-/// Reads the file that is named, or the default one if it exists.
-pub fn load(named: Option<&Path>) -> Result<Config> {
-    let file = match named {
-        Some(path) => Some(path.to_owned()),
-        None => default_file().filter(|f| f.exists()),
-    };
-    let Some(file) = file else { return Ok(Config::default()) };
-    let text = std::fs::read_to_string(&file)
-        .with_context(|| format!("cannot read the configuration {}; name another with --config", file.display()))?;
-    let mut config: Config = toml::from_str(&text).map_err(|e| anyhow!("{}: {e}", file.display()))?;
-    config.file = Some(file);
-    Ok(config)
 }
 
 /// Where the configuration is, if none is named.
@@ -239,6 +229,23 @@ impl Config {
         Ok(self.sessions_path()?.with_file_name("approvals.db"))
     }
 
+    /// What is worked out where nothing is set.
+    pub fn computed(&self) -> Result<Vec<(&'static str, serde_json::Value)>> {
+        let path = |path: Result<PathBuf>| Ok::<_, anyhow::Error>(serde_json::to_value(path?)?);
+        Ok(vec![
+            ("memory.path", path(self.memory_path())?),
+            ("hook.sessions", path(self.sessions_path())?),
+            ("audit.folder", path(self.audit_folder())?),
+            ("embedder.cache", path(self.embedder_cache())?),
+            ("guard.deadline_ms", self.deadline_ms().into()),
+        ])
+    }
+
+    fn deadline_ms(&self) -> u64 {
+        let usual = if self.model.url.is_some() { 30_000 } else { 5_000 };
+        self.guard.deadline_ms.unwrap_or(usual).max(1)
+    }
+
     /// What belongs to the guard, wherever it was put.
     fn own(&self) -> Vec<String> {
         let program = std::env::current_exe().ok();
@@ -293,15 +300,19 @@ impl Config {
         Ok(Memory::open(&path, agrail::embed::MINILM_ID, agrail::embed::MINILM_DIMENSIONS)?)
     }
 
-    /// Where the embedding model is looked for.
-    pub fn embedder_sources(&self, fetch: bool) -> Result<Sources> {
-        let cache = match &self.embedder.cache {
-            Some(cache) => self.beside(cache),
+    /// The folder of the embedding model.
+    fn embedder_cache(&self) -> Result<PathBuf> {
+        match &self.embedder.cache {
+            Some(cache) => Ok(self.beside(cache)),
             None => base("XDG_CACHE_HOME", ".cache")
                 .map(|b| b.join("agrail"))
-                .context("there is no home folder for the cache; set embedder.cache in the configuration")?,
-        };
-        let mut sources = Sources::new(cache);
+                .context("there is no home folder for the cache; set embedder.cache in the configuration"),
+        }
+    }
+
+    /// Where the embedding model is looked for.
+    pub fn embedder_sources(&self, fetch: bool) -> Result<Sources> {
+        let mut sources = Sources::new(self.embedder_cache()?);
         sources.runtime = self.embedder.runtime.as_deref().map(|p| self.beside(p));
         sources.model = self.embedder.model.as_deref().map(|p| self.beside(p));
         sources.fetch = fetch && !self.embedder.offline;
@@ -362,8 +373,7 @@ impl Config {
 
     fn settings(&self) -> Result<Settings> {
         let mut settings = Settings::default();
-        let usual = if self.model.url.is_some() { 30_000 } else { 5_000 };
-        settings.deadline = Duration::from_millis(self.guard.deadline_ms.unwrap_or(usual).max(1));
+        settings.deadline = Duration::from_millis(self.deadline_ms());
         settings.limits = self.model.limits();
         settings.limits.wall = settings.limits.wall.min(settings.deadline.mul_f64(0.9));
         settings.on_failure = match self.guard.on_failure.as_str() {

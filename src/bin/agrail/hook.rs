@@ -51,7 +51,7 @@ pub struct Args {
 pub fn asked(mut arguments: impl Iterator<Item = OsString>) -> bool {
     while let Some(word) = arguments.next() {
         match word.to_str() {
-            Some("--config") => {
+            Some("--config" | "--set" | "--log" | "--log-file") => {
                 arguments.next();
             }
             Some(option) if option.starts_with('-') => {}
@@ -156,6 +156,7 @@ mod tests {
     fn the_hook_is_known_by_its_first_word() {
         let is = |line: &str| asked(line.split_whitespace().map(OsString::from));
         assert!(is("hook claude-code") && is("--config x hook") && is("--config=x hook y"));
+        assert!(is("--log debug --log-file f --set a.b=c hook") && is("--set=a.b=c hook"));
         assert!(!is("check --shell hook") && !is("") && !is("--config hook") && !is("demo"));
     }
 }

@@ -4,6 +4,7 @@ mod approvals;
 mod audit;
 mod check;
 mod config;
+mod configure;
 mod demo;
 mod doctor;
 mod effects;
@@ -11,6 +12,8 @@ mod evolve;
 mod exit;
 mod hook;
 mod install;
+mod layers;
+mod log;
 mod mcp;
 mod memory;
 mod model;
@@ -37,6 +40,11 @@ struct Cli {
     /// Configuration file (TOML). Default: $XDG_CONFIG_HOME/agrail/config.toml, if there is one. /dev/null: defaults.
     #[arg(long, global = true, env = "AGRAIL_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Set SECTION.KEY=VALUE, over the file and the environment. May be given several times.
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    #[command(flatten)]
+    log: log::Log,
     #[command(subcommand)]
     command: Command,
 }
@@ -46,6 +54,7 @@ enum Command {
     Approvals(approvals::Args),
     Audit(audit::Args),
     Check(check::Args),
+    Config(configure::Args),
     Demo(demo::Args),
     Effects(effects::Args),
     Evolve(evolve::Args),
@@ -84,11 +93,13 @@ fn answer() -> ExitCode {
 }
 
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    let config = config::load(cli.config.as_deref())?;
+    cli.log.begin(matches!(cli.command, Command::Hook(_)))?;
+    let config = layers::load(&layers::Places { named: cli.config, sets: cli.set })?;
     match cli.command {
         Command::Approvals(args) => approvals::run(&args, &config),
         Command::Audit(args) => audit::run(&args, &config),
         Command::Check(args) => check::run(&args, &config),
+        Command::Config(args) => configure::run(&args, &config),
         Command::Demo(args) => demo::run(&args),
         Command::Effects(args) => effects::run(&args),
         Command::Mcp(args) => mcp::run(&args, &config),

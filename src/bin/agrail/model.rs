@@ -7,13 +7,13 @@ use agrail::prompts::{Prompts, UNIVERSAL};
 use agrail::reason::llm::{Llm, LlmSettings};
 use anyhow::{Context as _, Result, bail};
 use secrecy::SecretString;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// `[model]`: any OpenAI-compatible endpoint.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelSection {
     /// Base URL, e.g. `http://127.0.0.1:8093/v1`. Without it no model is asked.
@@ -47,7 +47,7 @@ pub struct ModelSection {
 }
 
 /// A model of its own for one part; what is not given is as in `[model]`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Other {
     pub url: Option<String>,

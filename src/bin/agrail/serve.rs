@@ -2,6 +2,7 @@
 
 use crate::check::own_name;
 use crate::config::Config;
+use crate::layers::load;
 use agrail::action::Identity;
 use agrail::facts::Environment;
 use agrail::serve::{PORT, Service, Settings, Token};
@@ -14,11 +15,15 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// Answer checks over HTTP, with a web console: POST /v1/check, /metrics, /openapi.json.
 ///
-/// Without a configured operator a token is made for this run and shown once; the link opens the console with it.
+/// SIGHUP, or POST /v1/reload, reads the configuration anew: all of it, or, where something is wrong, nothing. What stops less
+/// than before is logged. Without a configured operator a token is made for this run and shown once; the link opens the console with it.
 ///
 ///   agrail serve
 ///   curl -s 127.0.0.1:8642/v1/check -d '{"action":{"type":"shell","command":"rm -rf /etc"}}'
-#[derive(Debug, clap::Args)]
+/// Name of the token that is made for one run.
+const CONSOLE: &str = "console";
+
+#[derive(Debug, Clone, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// Address to listen on. Default: serve.listen, or 127.0.0.1:8642.
@@ -40,14 +45,76 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let section = &config.serve;
     let listen = args.listen.or(section.listen).unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)));
     let environment = Environment::open(&args.root)?;
+    let own = own_name(&environment);
+    let mut bytes = [0_u8; 24];
+    getrandom::fill(&mut bytes).map_err(|e| anyhow!("there is no randomness for a token: {e}"))?;
+    let secret: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+    let made = settings(args, config, &own, &secret)?;
+    if !listen.ip().is_loopback() && !made.check_needs_token {
+        bail!(
+            "{listen} can be reached by others, and anyone could ask; set serve.check_needs_token = true and give tokens, or listen on 127.0.0.1"
+        );
+    }
+    let shown = made.tokens.iter().any(|token| token.name == CONSOLE).then(|| secret.clone());
+    let (again, places) = (args.clone(), config.places.clone());
+    let service = Service::reloading(Some(environment), move || {
+        let read = || {
+            let config = load(&places)?;
+            let settings = settings(&again, &config, &own, &secret)?;
+            if !listen.ip().is_loopback() && !settings.check_needs_token {
+                bail!("{listen} can be reached by others; serve.check_needs_token must stay true");
+            }
+            Ok((config.shadowed(true, settings.shadow)?.build()?, settings))
+        };
+        read().map_err(|why: anyhow::Error| format!("{why:#}"))
+    })?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind(listen).await.with_context(|| {
+            format!("cannot listen on {listen}; is another agrail serving? name another with --listen")
+        })?;
+        let address = listener.local_addr()?;
+        let mut out = anstream::stdout();
+        match shown {
+            Some(secret) => writeln!(out, "listening on http://{address}\nconsole: http://{address}/#token={secret}")?,
+            None => writeln!(out, "listening on http://{address}")?,
+        }
+        out.flush()?;
+        let mut hup = signal(SignalKind::hangup())?;
+        let hearing = service.clone();
+        tokio::spawn(async move {
+            while hup.recv().await.is_some() {
+                let service = hearing.clone();
+                let said = match tokio::task::spawn_blocking(move || service.reload("SIGHUP")).await {
+                    Ok(Ok(reloaded)) if reloaded.weaker.is_empty() => format!("reloaded: policy {}", reloaded.after),
+                    Ok(Ok(reloaded)) => {
+                        format!("reloaded: policy {}; WEAKER: {}", reloaded.after, reloaded.weaker.join("; "))
+                    }
+                    Ok(Err(why)) => format!("not reloaded: {why}"),
+                    Err(why) => format!("not reloaded: {why}"),
+                };
+                let _ = writeln!(anstream::stderr(), "agrail: {said}");
+            }
+        });
+        agrail::serve::run(service.clone(), listener, stopped()?).await;
+        service.guard().settle().await.map_err(|problem| anyhow!("decisions were not recorded: {problem}"))
+    })?;
+    runtime.shutdown_background();
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The service as it is configured.
+fn settings(args: &Args, config: &Config, own: &Result<String>, secret: &str) -> Result<Settings> {
+    let section = &config.serve;
     let mut settings = Settings::default();
     settings.identity = section.identity.clone().unwrap_or_default();
-    match &args.user {
-        Some(name) => settings.identity.name.clone_from(name),
-        None if section.identity.is_none() => {
-            settings.identity = Identity { name: own_name(&environment)?, ..Identity::default() };
+    match (&args.user, own) {
+        (Some(name), _) => settings.identity.name.clone_from(name),
+        (None, Ok(name)) if section.identity.is_none() => {
+            settings.identity = Identity { name: name.clone(), ..Identity::default() };
         }
-        None => {}
+        (None, Err(why)) if section.identity.is_none() => bail!("{why:#}"),
+        (None, _) => {}
     }
     settings.hosts.clone_from(&section.hosts);
     settings.check_needs_token = section.check_needs_token;
@@ -65,39 +132,12 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         known.identity.clone_from(&token.identity);
         settings.tokens.push(known);
     }
-    if !listen.ip().is_loopback() && !settings.check_needs_token {
-        bail!(
-            "{listen} can be reached by others, and anyone could ask; set serve.check_needs_token = true and give tokens, or listen on 127.0.0.1"
-        );
-    }
-    let mut shown = None;
     if !settings.tokens.iter().any(|token| token.operates) {
-        let mut bytes = [0_u8; 24];
-        getrandom::fill(&mut bytes).map_err(|e| anyhow!("there is no randomness for a token: {e}"))?;
-        let secret: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
-        let mut token = Token::new("console", &secret)?;
+        let mut token = Token::new(CONSOLE, secret)?;
         token.operates = true;
         settings.tokens.push(token);
-        shown = Some(secret);
     }
-    let guard = config.shadowed(true, settings.shadow)?.build()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind(listen).await.with_context(|| {
-            format!("cannot listen on {listen}; is another agrail serving? name another with --listen")
-        })?;
-        let address = listener.local_addr()?;
-        let mut out = anstream::stdout();
-        match shown {
-            Some(secret) => writeln!(out, "listening on http://{address}\nconsole: http://{address}/#token={secret}")?,
-            None => writeln!(out, "listening on http://{address}")?,
-        }
-        out.flush()?;
-        agrail::serve::run(Service::new(guard.clone(), Some(environment), settings), listener, stopped()?).await;
-        guard.settle().await.map_err(|problem| anyhow!("decisions were not recorded: {problem}"))
-    })?;
-    runtime.shutdown_background();
-    Ok(ExitCode::SUCCESS)
+    Ok(settings)
 }
 
 /// Ready when the process is asked to end.

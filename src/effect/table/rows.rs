@@ -60,32 +60,72 @@ struct RawVariant {
     about: String,
 }
 
-/// The text of each row of a file.
-pub(super) fn blocks(text: &str) -> impl Iterator<Item = &str> {
-    let mut starts: Vec<usize> = text.match_indices("[[command]]\n").map(|(at, _)| at).collect();
-    starts.retain(|at| *at == 0 || text.get(..*at).is_some_and(|before| before.ends_with('\n')));
-    let ends: Vec<usize> = starts.iter().skip(1).copied().chain([text.len()]).collect();
-    starts.into_iter().zip(ends).filter_map(|(start, end)| text.get(start..end))
+/// The heading of each row.
+const HEADING: &str = "[[command]]\n";
+
+/// Every name of a file with the text of its row, without parsing it: one pass over the lines. The names are the quoted texts
+/// after the first `name =` of a row.
+pub(super) fn names(text: &str) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    // where the row begins, and where its names are among those found
+    let mut row: Option<(usize, usize)> = None;
+    let mut reading = Reading::Nothing;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line == HEADING {
+            close(&mut found, text, row, at);
+            row = Some((at, found.len()));
+            reading = Reading::Wanted;
+        } else if reading != Reading::Nothing {
+            let mut rest = line;
+            if reading == Reading::Wanted && line.starts_with("name") {
+                let value = line.split_once('=').map_or("", |(_, value)| value);
+                let several = value.trim_start().starts_with('[');
+                reading = if several { Reading::Several } else { Reading::One };
+                rest = value;
+            }
+            while matches!(reading, Reading::One | Reading::Several) {
+                let Some((before, after)) = rest.split_once('"') else {
+                    if reading == Reading::One || rest.contains(']') {
+                        reading = Reading::Nothing;
+                    }
+                    break;
+                };
+                let Some((name, tail)) = after.split_once('"').filter(|_| !before.contains(']')) else {
+                    reading = Reading::Nothing;
+                    break;
+                };
+                found.push((name, ""));
+                rest = tail;
+                if reading == Reading::One {
+                    reading = Reading::Nothing;
+                }
+            }
+        }
+        at += line.len();
+    }
+    close(&mut found, text, row, at);
+    found
 }
 
-/// The names of a row, without parsing it: the quoted texts after its first `name =`.
-pub(super) fn names(block: &str) -> Vec<&str> {
-    let Some(line) = block.lines().find(|line| line.starts_with("name")) else { return Vec::new() };
-    let Some((_, value)) = line.split_once('=') else { return Vec::new() };
-    let at = block.find(line).map_or(0, |start| start + (line.len() - value.len()));
-    let list = block.get(at..).unwrap_or_default();
-    let several = value.trim_start().starts_with('[');
-    let mut names = Vec::new();
-    let mut rest = list;
-    while let Some((before, after)) = rest.split_once('"') {
-        if before.contains(']') || (!names.is_empty() && !several) {
-            break;
-        }
-        let Some((name, tail)) = after.split_once('"') else { break };
-        names.push(name);
-        rest = tail;
-    }
-    names
+/// The names found from `row` on belong to the text up to `end`.
+fn close<'a>(found: &mut [(&'a str, &'a str)], text: &'a str, row: Option<(usize, usize)>, end: usize) {
+    let Some((start, first)) = row else { return };
+    let block = text.get(start..end).unwrap_or_default();
+    found.iter_mut().skip(first).for_each(|(_, of)| *of = block);
+}
+
+/// What a pass over the lines of a row is looking for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// The next row.
+    Nothing,
+    /// Its names.
+    Wanted,
+    /// One name.
+    One,
+    /// The rest of a list of names.
+    Several,
 }
 
 /// Rows of one file; the error names file and row.

@@ -1,0 +1,151 @@
+//! Where settings come from: defaults, the configuration file, the environment, the command line; the later ones win.
+
+use crate::config::{Config, default_file};
+use anyhow::{Context as _, Result, anyhow, bail};
+use figment::providers::{Env, Format as _, Serialized, Toml};
+use figment::value::{Dict, Map, Value};
+use figment::{Figment, Metadata, Profile, Provider};
+use std::path::{Path, PathBuf};
+
+/// Begins the name of each variable that sets something; two more underscores divide it: `AGRAIL_GUARD__ON_FAILURE`.
+const PREFIX: &str = "AGRAIL_";
+const ENVIRONMENT: &str = "the environment";
+
+/// Where to look, beside the environment.
+#[derive(Debug, Default, Clone)]
+pub struct Places {
+    /// A file that was named.
+    pub named: Option<PathBuf>,
+    /// `KEY=VALUE` of the command line.
+    pub sets: Vec<String>,
+}
+
+/// One setting and where it comes from.
+#[derive(Debug, serde::Serialize)]
+pub struct Setting {
+    pub key: String,
+    pub value: serde_json::Value,
+    pub origin: String,
+}
+
+/// A setting of the command line.
+struct Flag {
+    key: String,
+    values: Dict,
+}
+
+impl Flag {
+    /// The value is read as TOML, and as a text where it is none.
+    fn read(set: &str) -> Result<Self> {
+        let Some((key, value)) = set.split_once('=').filter(|(key, _)| key.contains('.')) else {
+            bail!("--set {set}: write SECTION.KEY=VALUE, such as guard.on_failure=ask");
+        };
+        let (key, value) = (key.trim().to_owned(), value.trim());
+        let table = |value: &str| toml::from_str::<Dict>(&format!("{key} = {value}"));
+        let text = toml::Value::String(value.to_owned()).to_string();
+        let values = table(value).or_else(|_| table(&text)).with_context(|| format!("--set {set}"))?;
+        Ok(Self { key, values })
+    }
+}
+
+impl Provider for Flag {
+    fn metadata(&self) -> Metadata {
+        Metadata::named(format!("--set {}", self.key))
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
+        Ok(Profile::Default.collect(self.values.clone()))
+    }
+}
+
+fn environment() -> Env {
+    Env::prefixed(PREFIX).filter(|key| key.as_str().contains("__")).split("__")
+}
+
+/// Reads every place.
+pub fn load(places: &Places) -> Result<Config> {
+    let file = match &places.named {
+        Some(path) => Some(path.to_owned()),
+        None => default_file().filter(|f| f.exists()),
+    };
+    let text = match &file {
+        Some(file) => std::fs::read_to_string(file)
+            .with_context(|| format!("cannot read the configuration {}; name another with --config", file.display()))?,
+        None => String::new(),
+    };
+    // by itself first: its errors show the line
+    let mut config: Config = toml::from_str(&text)
+        .map_err(|e| anyhow!("{}: {e}", file.as_deref().unwrap_or(Path::new("configuration")).display()))?;
+    if environment().iter().next().is_some() || !places.sets.is_empty() {
+        config = merged(file.as_deref(), places)?.extract().map_err(explained)?;
+    }
+    config.file = file;
+    config.places = places.clone();
+    Ok(config)
+}
+
+fn merged(file: Option<&Path>, places: &Places) -> Result<Figment> {
+    let mut layers = Figment::new();
+    if let Some(file) = file {
+        layers = layers.merge(Toml::file_exact(file));
+    }
+    layers = layers.merge(environment());
+    for set in &places.sets {
+        layers = layers.merge(Flag::read(set)?);
+    }
+    Ok(layers)
+}
+
+/// What is wrong, and where it was set.
+fn explained(error: figment::Error) -> anyhow::Error {
+    let key = error.path.join(".");
+    let of = error.metadata.as_ref().map_or_else(|| "the configuration".to_owned(), |from| origin(from, &key));
+    let at = if key.is_empty() { String::new() } else { format!(" {key}:") };
+    anyhow!("{of}:{at} {}", error.kind)
+}
+
+/// In words.
+fn origin(from: &Metadata, key: &str) -> String {
+    match from.source.as_ref().and_then(figment::Source::file_path) {
+        Some(path) => path.display().to_string(),
+        None if from.name.starts_with("--set") => from.name.to_string(),
+        None if from.name.contains("environment") => {
+            format!("{ENVIRONMENT}: {PREFIX}{}", key.replace('.', "__").to_uppercase())
+        }
+        None => "default".to_owned(),
+    }
+}
+
+/// Every setting that has a value, by key.
+pub fn settings(config: &Config) -> Result<Vec<Setting>> {
+    let layers =
+        Figment::from(Serialized::defaults(Config::default())).merge(merged(config.file.as_deref(), &config.places)?);
+    let mut found = Vec::new();
+    for (key, value) in layers.data().map_err(explained)?.remove(&Profile::Default).unwrap_or_default() {
+        flat(key, &value, &layers, &mut found)?;
+    }
+    for (key, value) in config.computed()? {
+        if !found.iter().any(|setting: &Setting| setting.key == key) {
+            found.push(Setting { key: key.to_owned(), value, origin: "default".to_owned() });
+        }
+    }
+    found.sort_by(|a, b| a.key.cmp(&b.key));
+    Ok(found)
+}
+
+fn flat(key: String, value: &Value, layers: &Figment, found: &mut Vec<Setting>) -> Result<()> {
+    match value {
+        Value::Dict(_, fields) => {
+            for (name, field) in fields {
+                flat(format!("{key}.{name}"), field, layers, found)?;
+            }
+        }
+        Value::Empty(..) => {}
+        value => {
+            let origin =
+                layers.get_metadata(value.tag()).map_or_else(|| "default".to_owned(), |from| origin(from, &key));
+            found.push(Setting { value: serde_json::to_value(value)?, key, origin });
+        }
+    }
+    Ok(())
+}

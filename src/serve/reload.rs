@@ -1,0 +1,171 @@
+//! Another guard and other settings in the place of those that decide now, all at once or not at all.
+
+use super::{Inner, Now, Service, Settings};
+use crate::Guard;
+use crate::audit::AuditError;
+use crate::facts::Environment;
+use crate::guard::UnknownPrograms;
+use crate::policy::{Policy, Rule};
+use crate::verdict::Decision;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+
+/// Reads the configuration anew.
+pub(super) struct Make(Box<dyn Fn() -> Result<(Guard, Settings), String> + Send + Sync>);
+
+impl std::fmt::Debug for Make {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Make")
+    }
+}
+
+/// What a reload has changed.
+#[derive(Debug, Clone, Serialize)]
+pub struct Reloaded {
+    /// Digest of the policies before it.
+    pub before: String,
+    /// And after it.
+    pub after: String,
+    /// What no longer stops anything, or stops less; empty if nothing does.
+    pub weaker: Vec<String>,
+}
+
+/// Why everything stays as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReloadError {
+    /// The service was built without a configuration.
+    #[error("this service has no configuration to read anew")]
+    Fixed,
+    /// What is configured does not work.
+    #[error("the configuration stays as it was: {0}")]
+    Broken(String),
+    /// It could not be logged.
+    #[error("the configuration stays as it was, since the change cannot be logged: {0}")]
+    Audit(#[from] AuditError),
+}
+
+impl Service {
+    /// The same as [`Service::new`] with what `make` reads; it is read again at each [`Service::reload`]. Addresses, sizes and
+    /// numbers of places stay as they were at the start.
+    ///
+    /// # Errors
+    /// [`ReloadError::Broken`]
+    pub fn reloading(
+        environment: Option<Environment>,
+        make: impl Fn() -> Result<(Guard, Settings), String> + Send + Sync + 'static,
+    ) -> Result<Self, ReloadError> {
+        let (guard, settings) = make().map_err(ReloadError::Broken)?;
+        Ok(Self::reloadable(guard, environment, settings, Some(Make(Box::new(make)))))
+    }
+
+    /// The guard that decides at the moment.
+    #[must_use]
+    pub fn guard(&self) -> Guard {
+        self.now().guard.clone()
+    }
+
+    /// Reads the configuration anew, on the word of `who`. It waits for files.
+    ///
+    /// # Errors
+    /// [`ReloadError`]; then nothing has changed.
+    pub fn reload(&self, who: &str) -> Result<Reloaded, ReloadError> {
+        let Inner { now, reload, reloading, .. } = &*self.inner;
+        let _one = reloading.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = self.now();
+        let made = match reload {
+            None => return Err(ReloadError::Fixed),
+            Some(Make(make)) => make(),
+        };
+        let (guard, settings) = match made {
+            Ok(made) => made,
+            Err(why) => {
+                if let Some(audit) = old.guard.audit() {
+                    audit.note(&format!("{who} asked to read the configuration anew; it stays as it was: {why}"))?;
+                }
+                tracing::error!(why, "the configuration stays as it was");
+                return Err(ReloadError::Broken(why));
+            }
+        };
+        let new = Now { guard, settings };
+        let reloaded = Reloaded {
+            before: old.guard.policy().digest().to_owned(),
+            after: new.guard.policy().digest().to_owned(),
+            weaker: weaker(&old, &new),
+        };
+        let Reloaded { before, after, weaker } = &reloaded;
+        let how =
+            if weaker.is_empty() { "nothing is weaker".to_owned() } else { format!("WEAKER: {}", weaker.join("; ")) };
+        let event = format!("{who} read the configuration anew; policy {before} -> {after}; {how}");
+        // where the old log is, for who reads only that one
+        for audit in [old.guard.audit(), new.guard.audit()].into_iter().flatten() {
+            audit.note(&event)?;
+            if old.guard.audit().map(crate::audit::Audit::folder) == new.guard.audit().map(crate::audit::Audit::folder)
+            {
+                break;
+            }
+        }
+        tracing::info!(before, after, weaker = weaker.len(), "the configuration was read anew");
+        *now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
+        Ok(reloaded)
+    }
+}
+
+/// What stops less than before.
+fn weaker(old: &Now, new: &Now) -> Vec<String> {
+    let mut found = rules(old.guard.policy(), new.guard.policy());
+    let (was, is) = (old.guard.settings(), new.guard.settings());
+    let free = |programs: UnknownPrograms| match programs {
+        UnknownPrograms::Deny => 0,
+        UnknownPrograms::Ask => 1,
+        UnknownPrograms::Allow => 2,
+    };
+    let named = |settings: &Settings, what: fn(&super::Token) -> bool| -> Vec<String> {
+        settings.tokens.iter().filter(|token| what(token)).map(|token| token.name.clone()).collect()
+    };
+    for (holds, says) in [
+        (
+            is.on_failure < was.on_failure && was.on_failure == Decision::Deny,
+            "what fails is asked of a person instead of denied",
+        ),
+        (free(is.unknown_programs) > free(was.unknown_programs), "programs that are not known are stopped less"),
+        (is.mode != was.mode, "the model is asked in other cases"),
+        (new.settings.shadow && !old.settings.shadow, "shadow mode: nothing is stopped"),
+        (old.settings.check_needs_token && !new.settings.check_needs_token, "a check needs no token any more"),
+        (old.guard.audit().is_some() && new.guard.audit().is_none(), "there is no audit log any more"),
+        (old.guard.memory().is_some() && new.guard.memory().is_none(), "there is no memory any more"),
+    ] {
+        if holds {
+            found.push(says.to_owned());
+        }
+    }
+    for (may, what) in [
+        ((|token| token.operates) as fn(&super::Token) -> bool, "operate"),
+        (|token| token.acts_for_others, "act for others"),
+    ] {
+        let before = named(&old.settings, may);
+        let added = named(&new.settings, may).into_iter().filter(|name| !before.contains(name));
+        found.extend(added.map(|name| format!("the token '{name}' may {what}")));
+    }
+    found
+}
+
+/// Rules that forbid and are gone or changed, and rules that permit and are new or changed.
+fn rules(old: &Policy, new: &Policy) -> Vec<String> {
+    if old.digest() == new.digest() {
+        return Vec::new();
+    }
+    let texts = |policy: &Policy| -> BTreeMap<String, (bool, Option<String>)> {
+        let known = |rule: &&Rule| (rule.id.clone(), (rule.forbids, policy.text(&rule.id)));
+        policy.rules().iter().map(known).collect()
+    };
+    let (was, is) = (texts(old), texts(new));
+    let gone = was.iter().filter(|(_, (forbids, _))| *forbids).filter_map(|(id, text)| match is.get(id) {
+        Some(now) if now == text => None,
+        Some(_) => Some(format!("the policy '{id}' has changed")),
+        None => Some(format!("the policy '{id}' is gone")),
+    });
+    let permits = is.iter().filter(|(id, text)| !text.0 && was.get(*id) != Some(text));
+    gone.chain(permits.map(|(id, _)| format!("the policy '{id}' permits"))).collect()
+}

@@ -1,0 +1,264 @@
+//! Layers of the configuration, its reload under a running service, and the log.
+
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+fn agrail(home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_agrail"));
+    command.env_clear().env("HOME", home).env("PATH", "/usr/bin:/bin").stdin(Stdio::null());
+    command
+}
+
+/// Exit code, what was printed, and what was said of errors.
+fn ran(command: &mut Command) -> (i32, String, String) {
+    let output = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn later_layers_win_and_each_setting_says_where_it_was_set() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("agrail.toml");
+    fs::write(&file, "[guard]\non_failure = \"ask\"\nunknown_programs = \"deny\"\n[memory]\noff = true\n").unwrap();
+    let show = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = agrail(home.path());
+        command.arg("--config").arg(&file).args(arguments).envs(variables.iter().copied());
+        ran(&mut command)
+    };
+    let from_environment = [("AGRAIL_GUARD__UNKNOWN_PROGRAMS", "allow"), ("AGRAIL_SERVE__AT_ONCE", "7")];
+    let set = ["--set", "serve.at_once=9", "--set", "memory.path=/tmp/m.db"];
+    let (code, shown, _) = show(&[&set[..], &["config", "show", "--json"]].concat(), &from_environment);
+    assert_eq!(code, 0);
+    let settings: Vec<Value> = serde_json::from_str(&shown).unwrap();
+    let of = |key: &str| {
+        let found = settings.iter().find(|setting| setting["key"] == key).unwrap();
+        (found["value"].clone(), found["origin"].as_str().unwrap().to_owned())
+    };
+    let of_file = file.display().to_string();
+    assert_eq!(of("guard.on_failure"), (json!("ask"), of_file.clone()));
+    assert_eq!(of("memory.off"), (json!(true), of_file));
+    assert_eq!(
+        of("guard.unknown_programs"),
+        (json!("allow"), "the environment: AGRAIL_GUARD__UNKNOWN_PROGRAMS".to_owned())
+    );
+    assert_eq!(of("serve.at_once"), (json!(9), "--set serve.at_once".to_owned()));
+    assert_eq!(of("memory.path"), (json!("/tmp/m.db"), "--set memory.path".to_owned()));
+    assert_eq!(of("audit.off"), (json!(false), "default".to_owned()));
+    assert_eq!(of("guard.deadline_ms"), (json!(5000), "default".to_owned()));
+    let (_, table, _) = show(&["config", "show", "--origin"], &from_environment);
+    assert!(table.lines().any(|l| l.contains("serve.at_once") && l.contains("AGRAIL_SERVE__AT_ONCE")), "{table}");
+    // what is shown can be read again
+    let (_, text, _) = show(&["config", "show"], &[]);
+    let again: toml::Table = toml::from_str(&text).unwrap();
+    assert_eq!(again["guard"]["on_failure"].as_str(), Some("ask"));
+
+    // they do something
+    let frobnicate = ["check", "--no-memory", "--user", "user", "--shell", "frobnicate"];
+    assert_eq!(show(&frobnicate, &[]).0, 2);
+    assert_eq!(show(&frobnicate, &from_environment).0, 0);
+    assert_eq!(show(&[&["--set", "guard.unknown_programs=ask"][..], &frobnicate].concat(), &from_environment).0, 3);
+}
+
+#[test]
+fn a_wrong_setting_is_told_with_its_place() {
+    let home = tempfile::tempdir().unwrap();
+    let told = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let (code, _, said) = ran(agrail(home.path()).args(arguments).envs(variables.iter().copied()));
+        assert_eq!(code, 1, "{said}");
+        said
+    };
+    let check = ["check", "--no-memory", "--shell", "ls"];
+    let said = told(&check, &[("AGRAIL_GUARD__DEADLINE_MS", "soon")]);
+    assert!(said.contains("AGRAIL_GUARD__DEADLINE_MS") && said.contains("soon"), "{said}");
+    let said = told(&check, &[("AGRAIL_GUARD__NO_SUCH", "1")]);
+    assert!(said.contains("no_such") && said.contains("on_failure"), "{said}");
+    for (set, says) in [
+        ("guard.no_such=1", "no_such"),
+        ("guard.deadline_ms=soon", "--set guard.deadline_ms"),
+        ("guard", "SECTION.KEY=VALUE"),
+        ("on_failure=ask", "SECTION.KEY=VALUE"),
+        ("guard.on_failure=allow", "never allow"),
+    ] {
+        let said = told(&[&["--set", set][..], &check].concat(), &[]);
+        assert!(said.contains(says), "{set}: {said}");
+    }
+    let file = home.path().join("a.toml");
+    fs::write(&file, "[guard]\non_failure = 3\n").unwrap();
+    let said = told(&["--config", file.to_str().unwrap(), "config", "check"], &[]);
+    assert!(said.contains("a.toml") && said.contains("line 2"), "{said}");
+    fs::write(&file, "[policy]\nfiles = [\"gone.cedar\"]\n").unwrap();
+    let said = told(&["--config", file.to_str().unwrap(), "config", "check"], &[]);
+    assert!(said.contains("gone.cedar"), "{said}");
+    // a hook with a wrong setting blocks
+    let (code, out, _) = ran(agrail(home.path()).args(["--set", "guard.no_such=1", "hook", "claude-code"]));
+    assert_eq!((code, out.as_str()), (2, ""));
+    let (code, out, _) = ran(agrail(home.path()).args(["hook", "claude-code"]).env("AGRAIL_LOG", "loud"));
+    assert_eq!((code, out.as_str()), (2, ""));
+    let unwritable = home.path().join("no/such/folder.log");
+    let mut hook = agrail(home.path());
+    hook.args(["hook", "claude-code"]).env("AGRAIL_LOG", "debug").env("AGRAIL_LOG_FILE", unwritable);
+    assert_eq!(ran(&mut hook).0, 2);
+}
+
+#[test]
+fn the_log_tells_each_stage_and_nothing_of_what_was_asked() {
+    let home = tempfile::tempdir().unwrap();
+    let secret = "sk-live-0123456789abcdefghij";
+    let command = format!("frobnicate --key {secret} /srv/b");
+    let check = ["--log", "trace", "check", "--user", "user", "--shell", &command];
+    let (code, _, log) = ran(agrail(home.path()).args(check));
+    assert_eq!(code, 3);
+    for span in
+        ["sense", "understand", "effects", "facts", "screen", "paraphrase", "analyze", "execute", "record", "audit"]
+    {
+        assert!(log.contains(span), "{span}: {log}");
+    }
+    assert!(log.contains("decided") && log.contains("decision=ask") && log.contains("time.busy"), "{log}");
+    for hidden in [secret, "frobnicate", "/srv/b"] {
+        assert!(!log.contains(hidden), "{hidden}: {log}");
+    }
+    // standard error of a hook is read by its host: the log goes to a file, or nowhere
+    let event = json!({"session_id": "s", "cwd": "/tmp", "hook_event_name": "PreToolUse", "tool_name": "Bash",
+        "tool_input": {"command": format!("echo {secret}")}});
+    let hook = |file: Option<&Path>| {
+        let mut command = agrail(home.path());
+        command.args(["hook", "claude-code", "--user", "user"]).env("AGRAIL_LOG", "debug");
+        if let Some(file) = file {
+            command.env("AGRAIL_LOG_FILE", file);
+        }
+        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(event.to_string().as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(hook(None), "");
+    let file = home.path().join("hook.log");
+    assert_eq!(hook(Some(&file)), "");
+    let log = fs::read_to_string(file).unwrap();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().any(|line| line["fields"]["decision"] == "allow"), "{log}");
+    assert!(!log.contains(secret));
+}
+
+/// A service that ends with the test.
+struct Served {
+    child: Child,
+    url: String,
+    token: String,
+    said: std::sync::mpsc::Receiver<String>,
+}
+
+impl Served {
+    fn start(home: &Path, file: &Path) -> Self {
+        let mut command = agrail(home);
+        command.arg("--config").arg(file).args(["serve", "--listen", "127.0.0.1:0", "--user", "user"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let link = lines.by_ref().map_while(Result::ok).find_map(|l| l.strip_prefix("console: ").map(str::to_owned));
+        let link = link.unwrap();
+        let (url, token) = link.split_once("/#token=").unwrap();
+        let (url, token) = (url.to_owned(), token.to_owned());
+        let (tell, said) = std::sync::mpsc::channel();
+        let errors = BufReader::new(child.stderr.take().unwrap());
+        std::thread::spawn(move || errors.lines().map_while(Result::ok).try_for_each(|line| tell.send(line)));
+        Self { child, url, token, said }
+    }
+
+    async fn post(&self, path: &str, token: Option<&str>, body: Value) -> (u16, Value) {
+        let mut request = reqwest::Client::new().post(format!("{}{path}", self.url)).body(body.to_string());
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        let response = request.send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    async fn decision(&self, command: &str) -> Value {
+        let action = json!({"action": {"type": "shell", "command": command}});
+        self.post("/v1/check", None, action).await.1["decision"].clone()
+    }
+
+    async fn reload(&self) -> (u16, Value) {
+        self.post("/v1/reload", Some(&self.token), json!({})).await
+    }
+
+    fn hang_up(&self) -> String {
+        let id = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(id, rustix::process::Signal::HUP).unwrap();
+        self.said.recv_timeout(Duration::from_secs(30)).unwrap()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const RULE: &str = r#"
+@id("no-uptime")
+@category("integrity")
+@check("uptime")
+@reason("nobody looks at the load here")
+forbid(principal, action == Action::"list", resource) when { resource.name == "/tmp" };
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reload_is_whole_or_nothing_and_what_is_weaker_is_logged() {
+    let home = tempfile::tempdir().unwrap();
+    let (file, policy) = (home.path().join("agrail.toml"), home.path().join("team.cedar"));
+    let write = |more: &str| fs::write(&file, format!("{more}\n[audit]\nfolder = \"log\"\n")).unwrap();
+    fs::write(&policy, RULE).unwrap();
+    write("[policy]\nfiles = [\"team.cedar\"]");
+    let served = Served::start(home.path(), &file);
+    assert_eq!(served.decision("ls /tmp").await, "deny");
+    assert_eq!(served.post("/v1/reload", None, json!({})).await.0, 401);
+
+    // broken: everything stays as it was, and that is logged
+    fs::write(&policy, "forbid(").unwrap();
+    let (status, said) = served.reload().await;
+    assert_eq!(status, 409);
+    assert!(said["error"].as_str().unwrap().contains("team.cedar"), "{said}");
+    assert_eq!(served.decision("ls /tmp").await, "deny");
+    let said = served.hang_up();
+    assert!(said.contains("not reloaded") && said.contains("team.cedar"), "{said}");
+    write("[policy]\nfile = 1");
+    assert_eq!(served.reload().await.0, 409);
+    assert_eq!(served.decision("ls /tmp").await, "deny");
+
+    // the same again is no change
+    fs::write(&policy, RULE).unwrap();
+    write("[policy]\nfiles = [\"team.cedar\"]");
+    let (status, same) = served.reload().await;
+    assert_eq!(status, 200, "{same}");
+    assert_eq!((&same["before"], &same["weaker"]), (&same["after"], &json!([])));
+
+    // weaker, by a signal
+    write("[guard]\nunknown_programs = \"allow\"");
+    let said = served.hang_up();
+    assert!(said.contains("WEAKER") && said.contains("no-uptime") && said.contains("not known"), "{said}");
+    assert_eq!(served.decision("ls /tmp").await, "allow");
+    let (status, stronger) = {
+        write("[policy]\nfiles = [\"team.cedar\"]");
+        served.reload().await
+    };
+    assert_eq!((status, &stronger["weaker"]), (200, &json!([])));
+    assert_eq!(served.decision("ls /tmp").await, "deny");
+
+    // both digests are in the log, which is whole
+    let (code, log, _) = ran(agrail(home.path()).arg("--config").arg(&file).args(["audit", "show", "--json"]));
+    assert_eq!(code, 0);
+    let (before, after) = (stronger["before"].as_str().unwrap(), stronger["after"].as_str().unwrap());
+    assert_ne!(before, after);
+    let weakened = log.lines().find(|line| line.contains("WEAKER")).unwrap();
+    assert!(weakened.contains(before) && weakened.contains(after) && weakened.contains("SIGHUP"), "{weakened}");
+    assert!(log.contains("it stays as it was"), "{log}");
+    assert_eq!(ran(agrail(home.path()).arg("--config").arg(&file).args(["audit", "verify"])).0, 0);
+}
