@@ -64,6 +64,9 @@ pub struct Args {
     /// As many cases to allow as to deny, spread evenly over the files.
     #[arg(long)]
     balance: bool,
+    /// The model also judges whether an action follows what was read.
+    #[arg(long)]
+    judge: bool,
     /// Longest time for one check, milliseconds; default 5 000, with a model 300 000.
     #[arg(long, value_name = "MS")]
     deadline_ms: Option<u64>,
@@ -215,6 +218,7 @@ fn guard(args: &Args, embedder: Option<MiniLm>) -> Result<Guard> {
     }
     builder = builder.with(|s| {
         s.mode = args.mode.into();
+        s.judge = args.judge;
         s.deadline = deadline;
         s.limits.wall = deadline;
     });

@@ -31,6 +31,7 @@ use crate::learn;
 use crate::llm::Meter;
 use crate::memory::{self, Memory};
 use crate::policy::Policy;
+use crate::provenance;
 use crate::reason::{Case, Checklist, Item, Reasoner, Recall};
 use crate::tools::Toolbox;
 use crate::verdict::{Basis, Cost, Decision, Digests, Recalled, ShownEffect, Verdict, decide};
@@ -209,10 +210,15 @@ impl Guard {
         };
         let meter = Meter::new(self.inner.settings.limits);
         let triggered = self.triggered(&case, &mut progress);
-        let open = case.screen == Decision::Ask || (case.screen == Decision::Allow && !triggered.is_empty());
+        let asked = match &self.inner.model {
+            Some(_) if self.inner.settings.judge => provenance::asked(&case.context).await,
+            _ => Vec::new(),
+        };
+        let recalls = !triggered.is_empty() || !asked.is_empty();
+        let open = case.screen == Decision::Ask || (case.screen == Decision::Allow && recalls);
         if open || progress.failed || self.inner.settings.mode == Mode::Llm {
             // what the screen found stands, whatever happens from here on
-            let deliberation = AssertUnwindSafe(self.deliberate(&case, triggered, &meter, &mut progress));
+            let deliberation = AssertUnwindSafe(self.deliberate(&case, triggered, &asked, &meter, &mut progress));
             match tokio::time::timeout_at(until, deliberation.catch_unwind()).await {
                 Ok(Ok(())) => {}
                 Ok(Err(_)) => progress.fail("guard", "a stage broke down".to_owned()),
@@ -250,7 +256,14 @@ impl Guard {
     }
 
     /// What the screen left open: paraphrase, embed, recall, analyze, execute; first by rule, then by model.
-    async fn deliberate(&self, case: &Case, mut recalled: Vec<Recall>, meter: &Meter, progress: &mut Progress) {
+    async fn deliberate(
+        &self,
+        case: &Case,
+        mut recalled: Vec<Recall>,
+        asked: &[String],
+        meter: &Meter,
+        progress: &mut Progress,
+    ) {
         let inner = &self.inner;
         let stages = self.stages();
         let key = if inner.settings.paraphrase {
@@ -317,6 +330,13 @@ impl Guard {
                     progress.findings.extend(findings);
                 }
             }
+        }
+        if let Some(model) = stages.model.filter(|_| !asked.is_empty() && !progress.failed)
+            && decide(&progress.findings).0 != Decision::Deny
+        {
+            let judged = model.judge(case, asked, meter).instrument(debug_span!("judge")).await;
+            let found = progress.took("model", judged).flatten();
+            progress.findings.extend(found);
         }
         if case.screen == Decision::Ask && !progress.failed {
             self.approval(case, progress).await;

@@ -85,8 +85,8 @@ fn map(record: &Record, clean: &Clean) -> Result<(Vec<Trace>, Vec<String>), Prob
     let mut number = 0;
     for message in messages {
         for (tool, arguments) in calls(message) {
-            let poisoned =
-                injection.is_some() && seen.iter().any(|read| injected.iter().any(|text| holds(read.text.read(), text)));
+            let poisoned = injection.is_some()
+                && seen.iter().any(|read| injected.iter().any(|text| holds(read.text.read(), text)));
             let call = (tool.clone(), Value::Object(arguments.clone()).to_string());
             let label = if !poisoned {
                 let tag = if injection.is_some() { "user-task-under-attack" } else { "user-task" };

@@ -12,6 +12,7 @@ pub use rows::parse;
 use super::role::Role;
 use serde::Deserialize;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
 const FILES: &[(&str, &str)] = &[
@@ -32,16 +33,23 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// About how many programs have a row.
-const PROGRAMS: usize = 2_048;
+const PROGRAMS: usize = 4_096;
+/// Programs that are searched for one by one.
+const SEARCHES: usize = 24;
 
 /// Long options that a row does not list but whose name says that they act: their row is incomplete.
 const TELLING: &[&str] = &["exec", "command", "outfile", "delete", "remove", "eval", "script", "hook"];
 
+/// Name of a file and the text of a row in it.
+type Place = (&'static str, &'static str);
+
 /// All rows by program name.
 #[derive(Debug)]
 pub struct Table {
-    /// File and text of each program's row.
-    places: HashMap<&'static str, (&'static str, &'static str)>,
+    /// File and text of each program's row; made where many are looked for.
+    places: OnceLock<HashMap<&'static str, Place>>,
+    /// How many were looked for one by one.
+    searches: AtomicUsize,
     /// Rows that were met; `None`: does not parse.
     rows: RwLock<HashMap<&'static str, Option<&'static Row>>>,
 }
@@ -159,13 +167,29 @@ impl Table {
     /// The shipped table. Rows are only found at first, and each is parsed when its program is first met.
     pub fn shipped() -> &'static Self {
         static TABLE: OnceLock<Table> = OnceLock::new();
-        TABLE.get_or_init(|| {
+        let new = || Self { places: OnceLock::new(), searches: AtomicUsize::new(0), rows: RwLock::new(HashMap::new()) };
+        TABLE.get_or_init(new)
+    }
+
+    fn places(&self) -> &HashMap<&'static str, Place> {
+        self.places.get_or_init(|| {
             let mut places = HashMap::with_capacity(PROGRAMS);
             for (file, text) in FILES {
                 places.extend(rows::names(text).into_iter().map(|(name, block)| (name, (*file, block))));
             }
-            Self { places, rows: RwLock::new(HashMap::new()) }
+            places
         })
+    }
+
+    /// Name, file and text of a program's row. The first few are searched for; an index costs more than that.
+    fn place(&self, program: &str) -> Option<(&'static str, Place)> {
+        if self.searches.fetch_add(1, Ordering::Relaxed) >= SEARCHES {
+            return self.places().get_key_value(program).map(|(name, place)| (*name, *place));
+        }
+        let of = |(file, text): &(&'static str, &'static str)| {
+            rows::found(text, program).map(|(name, block)| (name, (*file, block)))
+        };
+        FILES.iter().find_map(of)
     }
 
     /// Every file's rows, or the first error. For tests and `agrail doctor`.
@@ -175,7 +199,9 @@ impl Table {
             for row in parse(file, text)? {
                 for name in row.names {
                     let found = Self::shipped().row(&name).is_some_and(|row| row.names.contains(&name));
-                    if !found {
+                    let same =
+                        rows::found(text, &name) == rows::names(text).into_iter().find(|(known, _)| *known == name);
+                    if !found || !same {
                         return Err(format!("{file}: the row of '{name}' is not found by its name"));
                     }
                     if let Some(other) = seen.insert(name.clone(), file) {
@@ -198,10 +224,10 @@ impl Table {
     }
 
     fn exactly(&self, program: &str) -> Option<&'static Row> {
-        let (name, (file, block)) = self.places.get_key_value(program)?;
-        if let Some(known) = self.rows.read().unwrap_or_else(PoisonError::into_inner).get(name) {
+        if let Some(known) = self.rows.read().unwrap_or_else(PoisonError::into_inner).get(program) {
             return *known;
         }
+        let (name, (file, block)) = self.place(program)?;
         // A row that does not parse is caught by the tests; here its program stays unknown. What is parsed stays for
         // the life of the process, as the text does.
         let row = parse(file, block).ok().and_then(|rows| rows.into_iter().next());
@@ -211,7 +237,7 @@ impl Table {
 
     /// Names of all programs with a row.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.places.keys().copied()
+        self.places().keys().copied()
     }
 }
 

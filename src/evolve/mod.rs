@@ -10,6 +10,7 @@
 //!    [`mutation`] needs none: a grammar of attacks against the shipped detector, whose head learns.
 //! 5. Each answer is kept in the run's folder ([`store`]): a run that was killed goes on, and ends the same.
 
+pub mod heuristics;
 mod inner;
 pub mod model;
 pub mod mutation;
@@ -101,6 +102,8 @@ pub struct HeldOut {
     pub before: score::Defence,
     /// The evolved one.
     pub after: score::Defence,
+    /// A list of phrases, to compare with ([`heuristics`]).
+    pub heuristics: score::Defence,
 }
 
 /// What came of a run.
@@ -188,6 +191,11 @@ pub async fn evolve(
     let held_out = HeldOut {
         before: inner.defence(&shipped, &[], On::HeldOut).await?,
         after: inner.defence(&best_defence, &[], On::HeldOut).await?,
+        heuristics: {
+            let (clean, poisoned) = world.held_out()?;
+            let scores = |texts: &[String]| texts.iter().map(|text| heuristics::score(text)).collect::<Vec<_>>();
+            score::Defence::of(&scores(&clean), &scores(&poisoned), heuristics::THRESHOLD)
+        },
     };
     // the one that was chosen stands first
     defences.candidates.sort_by_key(|c| c.text != best_defence);

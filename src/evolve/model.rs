@@ -249,6 +249,15 @@ impl World for Model {
         Ok(Defence { tpr: seen / attacks, tnr: passed / items, tpr_at_1pct_fpr: None })
     }
 
+    fn held_out(&self) -> Result<(Vec<String>, Vec<String>)> {
+        let items: Vec<&str> = self.task.items(Split::Validation).collect();
+        let mut poisoned = Vec::new();
+        for (place, attack) in self.task.held_out.iter().enumerate() {
+            poisoned.push(self.task.poisoned(items.get(place % items.len().max(1)).context("an item")?, attack));
+        }
+        Ok((items.into_iter().map(str::to_owned).collect(), poisoned))
+    }
+
     async fn gradient(
         &self,
         side: Side,

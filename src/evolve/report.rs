@@ -109,7 +109,7 @@ pub fn html(name: &str, evolved: &Evolved) -> Result<String, String> {
          pre{{white-space:pre-wrap;background:#f4f4f4;padding:.6rem}}</style></head><body><h1>{name}</h1>\n\
          <p>Optimizer {}, {} rounds, {:.0} s, {} model calls.</p>\n{}\n<h2>Held out</h2>\n<table><tr><th></th><th>attacks seen</th>\
          <th>honest texts passed</th></tr><tr><td>before</td><td>{:.3}</td><td>{:.3}</td></tr><tr><td>after</td><td>{:.3}</td>\
-         <td>{:.3}</td></tr></table>\n<h2>Lineage</h2>\n{}",
+         <td>{:.3}</td></tr><tr><td>a list of phrases</td><td>{:.3}</td><td>{:.3}</td></tr></table>\n<h2>Lineage</h2>\n{}",
         summary.optimizer,
         summary.rounds.len().saturating_sub(1),
         summary.wall_s,
@@ -119,6 +119,8 @@ pub fn html(name: &str, evolved: &Evolved) -> Result<String, String> {
         before.tnr,
         after.tpr,
         after.tnr,
+        summary.held_out.heuristics.tpr,
+        summary.held_out.heuristics.tnr,
         tree(&evolved.lineage),
         name = escape(name)
     );

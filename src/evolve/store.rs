@@ -84,7 +84,8 @@ impl Store {
     pub fn write(&self, name: &str, text: &str) -> Result<()> {
         let path = self.folder.join(name);
         let part = self.folder.join(format!("{name}.part"));
-        std::fs::write(&part, text)
+        std::fs::create_dir_all(path.parent().unwrap_or(&self.folder))
+            .and_then(|()| std::fs::write(&part, text))
             .and_then(|()| std::fs::rename(&part, &path))
             .with_context(|| format!("cannot write {}", path.display()))
     }

@@ -59,6 +59,9 @@ pub trait World: Send + Sync {
     /// What a defence achieves against attacks (those that are held out, where `on` says so).
     async fn defence(&self, defence: &str, attacks: &[String], on: On) -> Result<score::Defence>;
 
+    /// Honest and poisoned texts that no search has seen, as `defence` takes them where `on` says [`On::HeldOut`].
+    fn held_out(&self) -> Result<(Vec<String>, Vec<String>)>;
+
     /// What should be different about a candidate, in words; not what `recent` says already.
     async fn gradient(
         &self,

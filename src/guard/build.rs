@@ -33,6 +33,9 @@ pub struct Settings {
     pub learning: Learning,
     /// When a model is asked. Only `rules` works without one.
     pub mode: Mode,
+    /// The model also judges, with one call, whether an action follows what was read: only where that asks for something and
+    /// nothing denies. It can turn an allow into an ask. Default: no.
+    pub judge: bool,
     /// Hard caps on what one verdict may use of a model.
     pub limits: Limits,
     /// Which entry similarity recalls.
@@ -59,6 +62,7 @@ impl Default for Settings {
             neighbours: 1,
             learning: Learning::Feedback,
             mode: Mode::Rules,
+            judge: false,
             limits: Limits::default(),
             retrieval: Retrieval::Nearest,
             paraphrase: true,

@@ -44,6 +44,8 @@ use read::Piece;
 pub const USERS_WORD: &str = "user's word";
 /// Most signals of the detector of injections in one finding.
 const SIGNALS: usize = 3;
+/// Most sentences that a model is shown.
+const ASKED: usize = 8;
 /// Most characters of a quotation.
 const QUOTED: usize = 160;
 
@@ -53,6 +55,17 @@ pub fn orders(observation: &Observation) -> String {
     let seen = read::read(std::slice::from_ref(observation));
     let near = seen.pieces.iter().filter(|piece| piece.near || piece.order);
     near.map(|piece| piece.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// The sentences of what was read that ask for something, the newest first: no more than a prompt may hold.
+pub(crate) async fn asked(context: &Context) -> Vec<String> {
+    let observations = context.observations.clone();
+    let read = move || {
+        let seen = read::read(&observations);
+        seen.orders().map(|piece| short(&piece.text)).take(ASKED).collect()
+    };
+    // what broke down is told by the stage that has to read it
+    tokio::task::spawn_blocking(read).await.unwrap_or_default()
 }
 
 /// What is found about where an action comes from; empty where nothing was read that asks for anything.

@@ -3,6 +3,7 @@
 //! 1. `paraphrase` steps back: what kind of action is this, in natural language and in the language of the tool.
 //! 2. `analyze` puts the checklist together: what was recalled from memory, what a model adds.
 //! 3. `execute` answers each check by whoever can: the policy, a tool, a model, else nobody (unknown).
+//! 4. `judge`, where it is wanted, looks once more whether an action follows what a stranger's text asks for.
 //!
 //! [`rules`] does all three without a model, deterministically; [`llm`] does them with one, on top of that.
 
@@ -112,4 +113,13 @@ pub trait Reasoner: Send + Sync + Debug {
         tools: &Toolbox,
         meter: &Meter,
     ) -> Result<Vec<Finding>, ModelError>;
+
+    /// Whether the action follows one of the sentences that texts of strangers `asked` for something with, and not the user.
+    /// A finding against it, if so.
+    ///
+    /// # Errors
+    /// Only of a model.
+    async fn judge(&self, _case: &Case, _asked: &[String], _meter: &Meter) -> Result<Option<Finding>, ModelError> {
+        Ok(None)
+    }
 }

@@ -336,7 +336,7 @@ impl Config {
         let mut builder = Guard::builder().settings(self.settings()?).policy(policy?);
         if let Some(reasoner) = self.model.reasoner(self)? {
             let mode = self.model.mode()?;
-            builder = builder.model(reasoner).with(|s| s.mode = mode);
+            builder = builder.model(reasoner).with(|s| (s.mode, s.judge) = (mode, self.model.judge));
         }
         if let Some(memory) = memory {
             builder = builder.memory(memory);

@@ -5,7 +5,7 @@ use agrail::embed::{Embedder, MiniLm};
 use agrail::evolve::mutation::{Labelled, Mutation};
 use agrail::evolve::store::Store;
 use agrail::evolve::task::Task;
-use agrail::evolve::{Evolved, Settings, Side, World, evolve, model::Model, report};
+use agrail::evolve::{Evolved, Settings, Side, World, evolve, heuristics, model::Model, report, score::Defence};
 use agrail::injection::Detector;
 use agrail::llm::{Endpoint, LanguageModel, OpenAi, Recorder};
 use agrail::prompts::Prompts;
@@ -233,7 +233,12 @@ async fn measured(args: &Args, world: &Mutation, evolved: &Evolved) -> Result<Op
         Some(best) => world.over(&best.text, &texts).await?,
         None => before,
     };
-    Ok(Some(json!({"n": texts.len(), "before": before, "after": after})))
+    let phrases = |injected: bool| {
+        let of = texts.iter().filter(move |text| text.injected == injected);
+        of.map(|text| heuristics::score(&text.text)).collect::<Vec<_>>()
+    };
+    let phrases = Defence::of(&phrases(false), &phrases(true), heuristics::THRESHOLD);
+    Ok(Some(json!({"n": texts.len(), "before": before, "after": after, "heuristics": phrases})))
 }
 
 fn labelled(file: &Path) -> Result<Vec<Labelled>> {
@@ -261,7 +266,11 @@ fn written(store: &Store, name: &str, evolved: &Evolved, over: Option<Value>) ->
     if let Some(best) = evolved.defences.first() {
         match evolved.summary.optimizer {
             "mutation" => store.write("head.json", &(best.text.clone() + "\n"))?,
-            _ => store.write("defence.md", &format!("# user\n{}\n", best.text))?,
+            // a folder that `model.prompts` may name: the guard's judge then asks with it
+            _ => {
+                store.write("defence.md", &format!("# user\n{}\n", best.text))?;
+                store.write("prompts/judge.md", &format!("# user\n{}\n", best.text))?;
+            }
         }
         let lineage = json!({"id": best.id, "parent": best.parent, "gradient": best.gradient, "scores": best.scores});
         store.write("defence.json", &serde_json::to_string_pretty(&lineage)?)?;
@@ -278,6 +287,7 @@ fn show(evolved: &Evolved, out: &Path) -> Result<()> {
         writeln!(to, "{:5}  {:.3}   {:.3}   {:.3}  {:.3}  {strict}", r.round, r.attack_score, r.asr, r.tpr, r.tnr)?;
     }
     let (before, after) = (summary.held_out.before, summary.held_out.after);
+    let phrases = summary.held_out.heuristics;
     let strict = |d: agrail::evolve::score::Defence| d.tpr_at_1pct_fpr.map_or("-".to_owned(), |s| format!("{s:.3}"));
     writeln!(
         to,
@@ -288,6 +298,13 @@ fn show(evolved: &Evolved, out: &Path) -> Result<()> {
         after.tnr,
         strict(before),
         strict(after)
+    )?;
+    writeln!(
+        to,
+        "a list of phrases on the same: seen {:.3}, honest passed {:.3}, seen at 1 % false alarms {}",
+        phrases.tpr,
+        phrases.tnr,
+        strict(phrases)
     )?;
     writeln!(
         to,

@@ -28,6 +28,8 @@ pub struct ModelSection {
     pub mode: Option<String>,
     /// One call analyzes and executes: half the tokens, but nothing that is remembered is revised or merged.
     pub one_call: bool,
+    /// It also judges whether an action follows what was read; one call, where that asks for something.
+    pub judge: bool,
     /// Folder with prompts that replace the shipped ones.
     pub prompts: Option<PathBuf>,
     /// File with safety criteria of your own, one a line: `category: what it means`.

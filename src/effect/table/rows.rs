@@ -2,6 +2,7 @@
 
 use super::{Attribute, Opt, Pattern, Row, Style, Variant, Word};
 use crate::effect::role::Role;
+use memchr::memmem;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 
@@ -60,8 +61,9 @@ struct RawVariant {
     about: String,
 }
 
-/// The heading of each row.
+/// The heading of each row, and the same with the end of the row before it.
 const HEADING: &str = "[[command]]\n";
+const BETWEEN: &str = "\n[[command]]\n";
 
 /// Every name of a file with the text of its row, without parsing it: one pass over the lines. The names are the quoted texts
 /// after the first `name =` of a row.
@@ -106,6 +108,18 @@ pub(super) fn names(text: &str) -> Vec<(&str, &str)> {
     }
     close(&mut found, text, row, at);
     found
+}
+
+/// The row of one program, and its name as it stands there, without looking at the others.
+pub(super) fn found<'a>(text: &'a str, program: &str) -> Option<(&'a str, &'a str)> {
+    let quoted = format!("\"{program}\"");
+    let row = |at: usize| {
+        let (before, after) = text.split_at_checked(at)?;
+        let start = memmem::rfind(before.as_bytes(), HEADING.as_bytes())?;
+        let end = memmem::find(after.as_bytes(), BETWEEN.as_bytes()).map_or(text.len(), |end| at + end + 1);
+        names(text.get(start..end)?).into_iter().find(|(name, _)| *name == program)
+    };
+    memmem::find_iter(text.as_bytes(), quoted.as_bytes()).find_map(row)
 }
 
 /// The names found from `row` on belong to the text up to `end`.

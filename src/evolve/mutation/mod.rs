@@ -208,6 +208,10 @@ impl World for Mutation {
         Ok(Defence::of(&clean, &self.scores(&head, &poisoned).await?, head.threshold))
     }
 
+    fn held_out(&self) -> Result<(Vec<String>, Vec<String>)> {
+        Ok((self.clean(On::HeldOut), self.poisoned(&self.known(&[], On::HeldOut), On::HeldOut)?))
+    }
+
     async fn gradient(
         &self,
         side: Side,

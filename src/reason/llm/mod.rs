@@ -6,10 +6,13 @@
 //!    unknown. A violation that no policy shares is looked at a second time.
 //! 3. [`single`](LlmSettings::single) does both in one call (an ablation).
 //!
+//! 4. `judge` asks one question about what was read; its prompt may be an evolved one (`agrail evolve`).
+//!
 //! What the user did not write is fenced, recalled checks too. What comes back has a schema, and bounds.
 
 mod analyze;
 mod execute;
+mod judge;
 
 use super::{Case, Checklist, Item, Reasoner, Recall};
 use crate::check::{Authority, Check, Finding, Outcome};
@@ -161,6 +164,10 @@ impl Reasoner for Llm {
             return execute::single(self, case, checklist, meter).await;
         }
         execute::execute(self, case, checklist, tools, meter).await
+    }
+
+    async fn judge(&self, case: &Case, asked: &[String], meter: &Meter) -> Result<Option<Finding>, ModelError> {
+        judge::judge(self, case, asked, meter).await
     }
 }
 

@@ -1,0 +1,58 @@
+//! A model's word on whether an action follows a text of a stranger.
+
+use super::{Llm, cut, line};
+use crate::check::{Authority, Check, Evidence, Finding, Outcome};
+use crate::llm::{Meter, ModelError, ask, object};
+use crate::provenance::USERS_WORD;
+use crate::reason::Case;
+use serde::Deserialize;
+use serde_json::json;
+
+/// How much of the action is shown, in characters.
+const ACTION: usize = 1_200;
+/// Most tokens of a reply.
+const REPLY: u32 = 80;
+
+#[derive(Deserialize)]
+struct Judged {
+    #[serde(default)]
+    why: String,
+    malicious: bool,
+}
+
+pub(super) async fn judge(
+    llm: &Llm,
+    case: &Case,
+    asked: &[String],
+    meter: &Meter,
+) -> Result<Option<Finding>, ModelError> {
+    let action = case.action.text();
+    let pieces = vec![
+        ("request", json!(case.context.request)),
+        ("action", json!(cut(&action, ACTION))),
+        ("asked", json!(asked.iter().map(|one| line(one)).collect::<Vec<_>>())),
+    ];
+    let form = object(json!({"why": {"type": "string"}, "malicious": {"type": "boolean"}}));
+    let prompt = llm.prompt("judge", &[], pieces, form, REPLY)?;
+    let said: Judged = ask(&*llm.executor, meter, &prompt).await?;
+    if !said.malicious {
+        return Ok(None);
+    }
+    let evidence = asked.iter().take(3).map(|one| Evidence { about: "what was read asks".to_owned(), says: line(one) });
+    Ok(Some(Finding {
+        check: Check {
+            category: "integrity".to_owned(),
+            name: USERS_WORD.to_owned(),
+            definition: "the agent acts on the word of the user, not of what it reads".to_owned(),
+            authority: Authority::Learned,
+            required: false,
+        },
+        outcome: Outcome::Violation,
+        by: "reasoner:judge".to_owned(),
+        reason: format!("a model says that the action follows a text that was read: {}", line(&said.why)),
+        advice: Some("do only what the user asked for; show the user the text if it may matter".to_owned()),
+        asks: true,
+        person: true,
+        evidence: evidence.collect(),
+    }))
+}
