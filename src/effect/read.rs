@@ -5,9 +5,12 @@ use super::shell::{self, Reading, Surroundings};
 use super::tool_call::{self, Runs};
 use super::{Cause, Effect, Target, Verb};
 use crate::action::Action;
+use crate::provenance::words;
 
 /// Most characters of an element that a verdict shows.
 const ELEMENT: usize = 200;
+/// Words of operations that open a page.
+const OPENS: [&str; 9] = ["goto", "go", "navigate", "open", "visit", "load", "browse", "redirect", "tab"];
 
 /// For whom an action is read.
 #[derive(Debug, Clone, Copy)]
@@ -41,11 +44,13 @@ pub fn read(action: &Action, who: Who<'_>, around: &dyn Surroundings) -> Reading
             Reading { effects: vec![effect], ..Reading::default() }
         }
         Action::Sql { statement } => Reading { effects: super::sql::read(statement), ..Reading::default() },
-        Action::Browse { operation, element, .. } => {
+        Action::Browse { operation, element, url, value } => {
             let element = element.as_deref().unwrap_or_default().chars().take(ELEMENT).collect();
             let mut effect = Effect::new(Verb::Browse, Target::Named("element", element), "browse");
             effect.detail = operation.to_ascii_lowercase();
-            Reading { effects: vec![effect], ..Reading::default() }
+            let mut effects = vec![effect];
+            effects.extend(address(&words(operation), url.as_deref(), value.as_deref()).map(|url| connect(&url)));
+            Reading { effects, ..Reading::default() }
         }
         Action::ToolCall { tool, arguments, .. } => {
             let mut reading = tool_call::read(tool, arguments, who.home);
@@ -62,12 +67,36 @@ pub fn read(action: &Action, who: Who<'_>, around: &dyn Surroundings) -> Reading
             }
             reading
         }
-        Action::Fetch { url } => {
-            let mut effect = Effect::new(Verb::Connect, Target::Named("url", url.clone()), action.kind());
-            crate::facts::FETCH.clone_into(&mut effect.operation);
-            Reading { effects: vec![effect], ..Reading::default() }
-        }
+        Action::Fetch { url } => Reading { effects: vec![connect(url)], ..Reading::default() },
     }
+}
+
+/// A page that the agent itself gets.
+fn connect(url: &str) -> Effect {
+    let mut effect = Effect::new(Verb::Connect, Target::Named("url", url.to_owned()), "fetch");
+    crate::facts::FETCH.clone_into(&mut effect.operation);
+    effect
+}
+
+/// Where a step on the web leads: the address that it opens, or the page that it is on, if that is none of the web.
+fn address(operation: &[String], url: Option<&str>, value: Option<&str>) -> Option<String> {
+    let says = |word: &str| operation.iter().any(|said| said == word);
+    let opens = OPENS.iter().any(|word| says(word)) && !says("back") && !says("forward");
+    let url = url.map(str::trim).filter(|url| !url.is_empty());
+    if opens {
+        // what is typed into the bar of addresses may lack the scheme
+        let typed = |value: &str| {
+            let value = value.trim();
+            let scheme =
+                value.split_once(':').is_some_and(|(scheme, _)| scheme.bytes().all(|b| b.is_ascii_alphanumeric()));
+            let host = value.contains('.') && !value.contains(char::is_whitespace);
+            (scheme || host).then(|| if scheme { value.to_owned() } else { format!("https://{value}") })
+        };
+        return url.map(str::to_owned).or_else(|| value.and_then(typed));
+    }
+    // a page that was loaded was judged when it was; a file or a script is not the web
+    let web = |url: &str| ["http://", "https://"].iter().any(|web| url.to_lowercase().starts_with(web));
+    url.filter(|url| !web(url) && !url.eq_ignore_ascii_case("about:blank")).map(str::to_owned)
 }
 
 fn unknown(cause: Cause, what: &str, program: &str) -> Reading {

@@ -33,6 +33,20 @@ impl Call {
     }
 }
 
+/// What reading a resource amounts to, where its URI says so: a tool and its arguments. Other URIs mean what the server says
+/// they mean, and are left to it.
+pub(super) fn resource(message: &Value) -> Option<(&'static str, Value)> {
+    let uri = message.pointer("/params/uri")?.as_str()?.trim();
+    match url::Url::parse(uri) {
+        Ok(url) if url.scheme() == "file" => match url.to_file_path() {
+            Ok(path) => Some(("read_file", json!({"path": path}))),
+            Err(()) => Some(("read_file", json!({"path": url.path()}))),
+        },
+        Ok(url) if matches!(url.scheme(), "http" | "https") => Some(("fetch", json!({"url": uri}))),
+        _ => None,
+    }
+}
+
 /// The result waits for an answer of the client's model or user.
 pub(super) fn asks_the_model(result: Option<&Value>) -> bool {
     let inputs = result.and_then(|result| result.get("inputRequests")).and_then(Value::as_object);

@@ -3,7 +3,7 @@
 //! What follows holds for each message of JSON-RPC, however it came.
 //!
 //! 1. Everything passes as it is, in both directions, but for what follows; so every version of the protocol does.
-//! 2. `tools/call` is put to the guard. What is not allowed is answered in the server's stead, as a result with `isError`, so
+//! 2. `tools/call` is put to the guard, and so is `resources/read` of a file or a web page. What is not allowed is answered in the server's stead, as a result with `isError`, so
 //!    that the model can read why; the server never sees it.
 //! 3. Whatever the server answers, a tool's result, a resource, a prompt, its own instructions, becomes an observation: an
 //!    order in it is not followed by a later call ([`Sessions`]).
@@ -117,6 +117,13 @@ impl Proxy {
                 },
                 Err(why) => Fate::Answer(Some(message::error(&id.unwrap_or_default(), -32602, &why))),
             },
+            Some(Some("resources/read")) => match message::resource(&message) {
+                None => Fate::Pass,
+                Some((tool, arguments)) => match self.judged(tool, arguments).await {
+                    Ok(()) => Fate::Instead(message),
+                    Err(why) => Fate::Answer(Some(message::error(&id.unwrap_or_default(), -32000, &why))),
+                },
+            },
             Some(Some("tools/list")) => self.waits(exchange, id.as_ref(), Pending::List),
             // an answer to the server, or anything else that has no effect by itself
             None | Some(Some(_)) => Fate::Pass,
@@ -132,38 +139,35 @@ impl Proxy {
         if let Some(why) = against {
             return Fate::Answer(Some(message::blocked(&call.id, &format!("{} is not called: {why}", call.tool))));
         }
+        match self.judged(&call.tool, call.arguments.clone()).await {
+            Err(why) => Fate::Answer(Some(message::blocked(&call.id, &why))),
+            Ok(()) => self.waits(exchange, Some(&call.id), Pending::Call(call.tool.clone())),
+        }
+    }
+
+    /// Whether a call may be made; if not, why.
+    async fn judged(&mut self, tool: &str, arguments: Value) -> Result<(), String> {
         let house = Arc::clone(&self.house);
         let mut context = Context::new(house.desk.identity.clone(), house.desk.environment.clone());
         "mcp".clone_into(&mut context.agent);
         context.request.clone_from(&house.request);
         match house.sessions.observed(&self.session) {
             Ok((observations, held)) => (context.observations, context.held) = (observations, held),
-            Err(problem) => return Fate::Answer(Some(message::blocked(&call.id, &problem.to_string()))),
+            Err(problem) => return Err(problem.to_string()),
         }
-        let action = Action::ToolCall {
-            server: Some(house.server.clone()),
-            tool: call.tool.clone(),
-            arguments: call.arguments.clone(),
-        };
+        let action = Action::ToolCall { server: Some(house.server.clone()), tool: tool.to_owned(), arguments };
         let verdict = house.guard.check(&action, &context).await;
         let advice = verdict.advice.as_deref().map(|advice| format!(" ({advice})")).unwrap_or_default();
-        let why = match verdict.decision {
-            Decision::Allow => None,
-            Decision::Deny => Some(format!("{}{advice} [{}]", verdict.reason, verdict.id)),
-            Decision::Ask => Some(format!(
+        match verdict.decision {
+            // without the id of a call it counts at once
+            Decision::Allow if verdict.secrets => (house.sessions.may_hold(Some(&self.session), None, tool))
+                .map_err(|_| "what it reads could not be noted".to_owned()),
+            Decision::Allow => Ok(()),
+            Decision::Deny => Err(format!("{}{advice} [{}]", verdict.reason, verdict.id)),
+            Decision::Ask => Err(format!(
                 "{}{advice}; a person decides with: agrail approvals approve {}; then try again",
                 verdict.reason, verdict.id
             )),
-        };
-        match why {
-            Some(why) => Fate::Answer(Some(message::blocked(&call.id, &why))),
-            None => {
-                // without the id of a call it counts at once
-                if verdict.secrets && house.sessions.may_hold(Some(&self.session), None, &call.tool).is_err() {
-                    return Fate::Answer(Some(message::blocked(&call.id, "what it reads could not be noted")));
-                }
-                self.waits(exchange, Some(&call.id), Pending::Call(call.tool.clone()))
-            }
         }
     }
 

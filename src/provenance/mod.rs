@@ -36,6 +36,8 @@ use crate::action::{Action, Context, Observation};
 use crate::check::{Authority, Check, Evidence, Finding, Outcome};
 use crate::effect::{Verb, tool_call::class};
 use crate::embed::Embedder;
+use crate::injection::Detector;
+use crate::untrusted::html;
 use align::{Stand, weigh};
 use dictated::Message;
 use read::Piece;
@@ -44,6 +46,8 @@ use read::Piece;
 pub const USERS_WORD: &str = "user's word";
 /// Most signals of the detector of injections in one finding.
 const SIGNALS: usize = 3;
+/// Most bytes of the element of a page that are looked at.
+const ELEMENT: usize = 16 * 1024;
 /// Most sentences that a model is shown.
 const ASKED: usize = 8;
 /// Most characters of a quotation.
@@ -71,10 +75,25 @@ pub(crate) async fn asked(context: &Context) -> Vec<String> {
 /// What is found about where an action comes from; empty where nothing was read that asks for anything.
 pub async fn judge(action: &Action, context: &Context, embedder: Option<&dyn Embedder>) -> Vec<Finding> {
     let mut findings = foreign(action, context, embedder).await;
+    findings.extend(element(action));
     if !context.local.is_empty() && findings.iter().all(|f| f.outcome == Outcome::Pass) {
         findings.extend(local(action, context).await);
     }
     findings
+}
+
+/// The element of a page that a step acts on: its label is the word of the page. What is typed where nobody sees it was not
+/// meant to be entered by the user (EIA, arXiv 2409.11295); a label that gives orders was written for agents (AdvWeb).
+fn element(action: &Action) -> Option<Finding> {
+    let Action::Browse { element: Some(element), value, .. } = action else { return None };
+    let typed = value.as_deref().is_some_and(|value| !value.trim().is_empty());
+    if typed && html::unseen(element).is_some() {
+        return Some(violation("something is entered where nobody sees it", "the page", element));
+    }
+    let end = element.floor_char_boundary(element.len().min(ELEMENT));
+    let report = Detector::rules().scan(element.get(..end).unwrap_or_default());
+    let order = report.signals.iter().find(|signal| report.flagged && !signal.text.trim().is_empty())?;
+    Some(asking(violation("the label of the element gives orders", "the page", &order.text)))
 }
 
 /// An address that only an order in the user's own files speaks of: a person is asked. Reading it is left to the policies.

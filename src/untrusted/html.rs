@@ -206,6 +206,20 @@ pub fn unshown(page: &str) -> Unshown {
     Unshown { texts: found.kept, unread, cuts: found.cuts }
 }
 
+/// Why nobody sees an element, from its own tag: the first one of `element`. `None` where it is seen, or has no tag.
+#[must_use]
+pub fn unseen(element: &str) -> Option<Unseen> {
+    let mut emitter = DefaultEmitter::<usize>::new_with_span();
+    emitter.naively_switch_states(true);
+    let first = Tokenizer::new_with_emitter(element, emitter).find_map(|token| match token {
+        Ok(Token::StartTag(tag)) => Some(tag),
+        Ok(_) => None,
+    })?;
+    let value = |name: &[u8]| first.attributes.iter().find(|(known, _)| known.as_slice() == name).map(|(_, v)| v);
+    let kind = value(b"type").is_some_and(|kind| kind.value.eq_ignore_ascii_case(b"hidden"));
+    hides(&first).or(kind.then_some(Unseen::Invisible))
+}
+
 /// Classes and ids that the page's own style sheets hide.
 #[derive(Default)]
 struct Sheets {

