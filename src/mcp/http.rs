@@ -218,7 +218,7 @@ fn decoded(value: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-async fn send(under: Under, method: Method, body: String) -> Response {
+async fn send(mut under: Under, method: Method, body: String) -> Response {
     let response = match under.front.ask(method, &under.headers).body(body).send().await {
         Ok(response) => response,
         Err(why) => {
@@ -226,18 +226,43 @@ async fn send(under: Under, method: Method, body: String) -> Response {
             return problem(StatusCode::BAD_GATEWAY, &Value::Null, &says);
         }
     };
-    let (status, headers) = (response.status(), passing(response.headers()));
+    let (status, mut headers) = (response.status(), passing(response.headers()));
+    // what a server says as a session begins is read in that session
+    let begun = response.headers().get(SESSION).and_then(|name| name.to_str().ok());
+    if let Some(session) = begun.filter(|_| !under.headers.contains_key(SESSION)) {
+        under.proxy = under.front.connection(session);
+    }
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if kind.to_ascii_lowercase().starts_with("text/event-stream") {
         let bytes = StreamReader::new(response.bytes_stream().map_err(std::io::Error::other));
         let body = Body::from_stream(events(under, bytes));
         return (status, headers, body).into_response();
     }
-    match whole(response).await {
-        Ok(text) => match said(&under, &text).await {
-            Ok(body) => (status, headers, body).into_response(),
-            Err(why) => problem(StatusCode::BAD_GATEWAY, &Value::Null, &why.to_string()),
-        },
+    let text = match whole(response).await {
+        Ok(text) => text,
+        Err(why) => return problem(StatusCode::BAD_GATEWAY, &Value::Null, &why.to_string()),
+    };
+    let is_message = matches!(serde_json::from_str::<Value>(&text), Ok(Value::Object(_)));
+    let passed = match (is_message, text.trim().is_empty(), status.is_success()) {
+        (true, ..) => passed(&under, &text).await.map(Option::unwrap_or_default),
+        (false, true, _) => Ok(String::new()),
+        // a client might find a message in it that was not seen here
+        (false, false, true) => {
+            return problem(StatusCode::BAD_GATEWAY, &Value::Null, "the server's answer is no message");
+        }
+        (false, false, false) => {
+            headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("text/plain; charset=utf-8"));
+            under
+                .proxy
+                .lock()
+                .await
+                .said("an answer", &text)
+                .map(|()| text)
+                .map_err(|why| super::ProxyError::from(why).into())
+        }
+    };
+    match passed {
+        Ok(body) => (status, headers, body).into_response(),
         Err(why) => problem(StatusCode::BAD_GATEWAY, &Value::Null, &why.to_string()),
     }
 }
@@ -261,16 +286,6 @@ async fn whole(response: reqwest::Response) -> Result<String, WireError> {
         }
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// An answer in one piece, as it is passed on.
-async fn said(under: &Under, text: &str) -> Result<String, WireError> {
-    let is_message = matches!(serde_json::from_str::<Value>(text), Ok(Value::Object(_)));
-    if !is_message {
-        under.proxy.lock().await.said("an answer", text).map_err(super::ProxyError::from)?;
-        return Ok(text.to_owned());
-    }
-    Ok(passed(under, text).await?.unwrap_or_default())
 }
 
 /// One message of the server as it is passed on, if it is.
