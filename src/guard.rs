@@ -150,6 +150,12 @@ impl Guard {
         self.inner.memory.as_ref()
     }
 
+    /// It compares meanings.
+    #[must_use]
+    pub fn embeds(&self) -> bool {
+        self.inner.embedder.is_some()
+    }
+
     /// Its queue of questions to a person, if it has one.
     #[must_use]
     pub fn approvals(&self) -> Option<&Approvals> {
@@ -211,7 +217,12 @@ impl Guard {
         let meter = Meter::new(self.inner.settings.limits);
         let triggered = self.triggered(&case, &mut progress);
         let asked = match &self.inner.model {
-            Some(_) if self.inner.settings.judge => provenance::asked(&case.context).await,
+            Some(_) if self.inner.settings.judge => {
+                tokio::time::timeout_at(until, provenance::asked(&case.context)).await.unwrap_or_else(|_| {
+                    progress.fail("guard", late.to_owned());
+                    Vec::new()
+                })
+            }
             _ => Vec::new(),
         };
         let recalls = !triggered.is_empty() || !asked.is_empty();

@@ -9,8 +9,37 @@ use crate::provenance::words;
 
 /// Most characters of an element that a verdict shows.
 const ELEMENT: usize = 200;
-/// Words of operations that open a page.
-const OPENS: [&str; 9] = ["goto", "go", "navigate", "open", "visit", "load", "browse", "redirect", "tab"];
+/// Words with which operations within a page begin; any other may open one.
+const WITHIN: [&str; 28] = [
+    "back",
+    "blur",
+    "check",
+    "clear",
+    "click",
+    "copy",
+    "dblclick",
+    "double",
+    "drag",
+    "fill",
+    "focus",
+    "forward",
+    "hover",
+    "input",
+    "key",
+    "none",
+    "paste",
+    "press",
+    "reload",
+    "refresh",
+    "right",
+    "scroll",
+    "select",
+    "submit",
+    "terminate",
+    "type",
+    "uncheck",
+    "wait",
+];
 
 /// For whom an action is read.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +78,8 @@ pub fn read(action: &Action, who: Who<'_>, around: &dyn Surroundings) -> Reading
             let mut effect = Effect::new(Verb::Browse, Target::Named("element", element), "browse");
             effect.detail = operation.to_ascii_lowercase();
             let mut effects = vec![effect];
-            effects.extend(address(&words(operation), url.as_deref(), value.as_deref()).map(|url| connect(&url)));
+            let (url, value) = (url.as_deref().unwrap_or_default(), value.as_deref().unwrap_or_default());
+            effects.extend(addresses(&words(operation), url, value).iter().map(|url| connect(url)));
             Reading { effects, ..Reading::default() }
         }
         Action::ToolCall { tool, arguments, .. } => {
@@ -78,25 +108,25 @@ fn connect(url: &str) -> Effect {
     effect
 }
 
-/// Where a step on the web leads: the address that it opens, or the page that it is on, if that is none of the web.
-fn address(operation: &[String], url: Option<&str>, value: Option<&str>) -> Option<String> {
-    let says = |word: &str| operation.iter().any(|said| said == word);
-    let opens = OPENS.iter().any(|word| says(word)) && !says("back") && !says("forward");
-    let url = url.map(str::trim).filter(|url| !url.is_empty());
-    if opens {
-        // what is typed into the bar of addresses may lack the scheme
-        let typed = |value: &str| {
-            let value = value.trim();
-            let scheme =
-                value.split_once(':').is_some_and(|(scheme, _)| scheme.bytes().all(|b| b.is_ascii_alphanumeric()));
-            let host = value.contains('.') && !value.contains(char::is_whitespace);
-            (scheme || host).then(|| if scheme { value.to_owned() } else { format!("https://{value}") })
-        };
-        return url.map(str::to_owned).or_else(|| value.and_then(typed));
+/// Where a step on the web leads: the addresses that it names. Of a step within a page that is the page itself, if it is none
+/// of the web: one that was loaded was judged when it was.
+fn addresses(operation: &[String], url: &str, value: &str) -> Vec<String> {
+    let within = operation.first().is_some_and(|word| WITHIN.contains(&word.as_str()));
+    let (url, value) = (url.trim(), value.trim());
+    let web = ["http://", "https://"].iter().any(|web| url.to_lowercase().starts_with(web));
+    let mut found = Vec::new();
+    if !(url.is_empty() || url.eq_ignore_ascii_case("about:blank") || (within && web)) {
+        found.push(url.to_owned());
     }
-    // a page that was loaded was judged when it was; a file or a script is not the web
-    let web = |url: &str| ["http://", "https://"].iter().any(|web| url.to_lowercase().starts_with(web));
-    url.filter(|url| !web(url) && !url.eq_ignore_ascii_case("about:blank")).map(str::to_owned)
+    // what is typed into the bar of addresses may lack the scheme
+    let named = !value.contains(char::is_whitespace) && (value.contains(['.', ':', '/']) || value == "localhost");
+    if !within && named {
+        let scheme = value.split_once(':').is_some_and(|(scheme, rest)| {
+            scheme.bytes().all(|b| b.is_ascii_alphanumeric()) && !rest.starts_with(|c: char| c.is_ascii_digit())
+        });
+        found.push(if scheme { value.to_owned() } else { format!("https://{value}") });
+    }
+    found
 }
 
 fn unknown(cause: Cause, what: &str, program: &str) -> Reading {

@@ -5,8 +5,8 @@
 //! 2. `Mcp-Method` and `Mcp-Name` must say what the body says, since a server may go by them.
 //! 3. What a server answers, as JSON or as a stream of events, is read message by message, and only what was read is passed on.
 //!    Text that is no message, such as that of an error, counts as something the agent has read.
-//! 4. A session is what the server says it is (`Mcp-Session-Id`), and goes on after a restart of the proxy. Clients without one
-//!    share one: what one of them has read may then stand against another, and never the other way about.
+//! 4. Which tools were listed is known by session (`Mcp-Session-Id`); what was read is held against every client, since a server
+//!    that names the sessions must not choose what is forgotten.
 //! 5. Redirects are not followed.
 
 use super::stdio::{LONGEST, WireError};
@@ -25,11 +25,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::AsyncBufRead;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio_util::io::StreamReader;
 use url::Url;
 
 /// Sessions at a time; those that nobody uses at the moment are forgotten beyond it, and list their tools again.
 const SESSIONS: usize = 1_000;
+/// Refusals of what a server asks for that are under way; more are not sent.
+const REFUSALS: usize = 16;
 /// How long a connection with the server may take to be made.
 const CONNECTING: Duration = Duration::from_secs(10);
 /// Headers of one connection, or of a browser.
@@ -63,6 +66,7 @@ struct Inner {
     upstream: Url,
     client: reqwest::Client,
     connections: Mutex<HashMap<String, Connection>>,
+    refusals: Arc<Semaphore>,
 }
 
 type Connection = Arc<tokio::sync::Mutex<Proxy>>;
@@ -77,7 +81,8 @@ impl Front {
             .connect_timeout(CONNECTING)
             .redirect(reqwest::redirect::Policy::none())
             .build()?;
-        Ok(Self { inner: Arc::new(Inner { house, upstream, client, connections: Mutex::default() }) })
+        let refusals = Arc::new(Semaphore::new(REFUSALS));
+        Ok(Self { inner: Arc::new(Inner { house, upstream, client, connections: Mutex::default(), refusals }) })
     }
 
     /// Answers until `stop` is ready.
@@ -97,22 +102,47 @@ impl Front {
         if connections.len() >= SESSIONS {
             connections.retain(|name, connection| name.is_empty() || Arc::strong_count(connection) > 1);
         }
-        let made = || {
-            let house = Arc::clone(&self.inner.house);
-            let proxy = match session {
-                "" => Proxy::new(house),
-                _ => Proxy::named(
-                    Arc::clone(&house),
-                    &crate::digest([house.server.clone().into_bytes(), session.as_bytes().to_vec()]),
-                ),
-            };
-            Arc::new(tokio::sync::Mutex::new(proxy))
-        };
+        let made = || Arc::new(tokio::sync::Mutex::new(Proxy::new(Arc::clone(&self.inner.house))));
         Arc::clone(connections.entry(session.to_owned()).or_insert_with(made))
+    }
+
+    /// Tells the server that what it asks for is not done; it may be waiting for this before it goes on.
+    fn refuse(&self, headers: &HeaderMap, answer: &Value) {
+        let Ok(place) = Arc::clone(&self.inner.refusals).try_acquire_owned() else { return };
+        // of the request in whose answer it asked
+        let own = |name: &HeaderName| {
+            let name = name.as_str();
+            let of_protocol = name.starts_with("mcp-") && name != "mcp-session-id" && name != "mcp-protocol-version";
+            !of_protocol && !matches!(name, "accept" | "content-type" | "last-event-id")
+        };
+        let kept = headers.iter().filter(|(name, _)| own(name)).map(|(name, value)| (name.clone(), value.clone()));
+        let request = self.ask(Method::POST, &kept.collect());
+        let request = request.header(header::CONTENT_TYPE, "application/json");
+        let request = request.header(header::ACCEPT, "application/json, text/event-stream").body(answer.to_string());
+        tokio::spawn(async move {
+            let _ = request.timeout(CONNECTING).send().await;
+            drop(place);
+        });
     }
 
     fn ask(&self, method: Method, headers: &HeaderMap) -> reqwest::RequestBuilder {
         self.inner.client.request(method, self.inner.upstream.clone()).headers(passing(headers))
+    }
+}
+
+/// A URL without what may be a secret in it; another query is another server.
+#[must_use]
+pub fn shown(url: &Url) -> String {
+    let mut bare = url.clone();
+    bare.set_query(None);
+    bare.set_fragment(None);
+    match url.query() {
+        Some(query) => {
+            let mut digest = crate::digest([query.as_bytes().to_vec()]);
+            digest.truncate(8);
+            format!("{bare} (query {digest})")
+        }
+        None => bare.to_string(),
     }
 }
 
@@ -167,8 +197,12 @@ async fn relay(State(front): State<Front>, method: Method, headers: HeaderMap, b
         Method::POST => post(under, &body).await,
         Method::GET => send(under, Method::GET, String::new()).await,
         Method::DELETE => {
-            under.front.inner.connections.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
-            send(under, Method::DELETE, String::new()).await
+            let inner = Arc::clone(&under.front.inner);
+            let response = send(under, Method::DELETE, String::new()).await;
+            if response.status().is_success() {
+                inner.connections.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
+            }
+            response
         }
         _ => (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, POST, DELETE")]).into_response(),
     }
@@ -218,20 +252,16 @@ fn decoded(value: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-async fn send(mut under: Under, method: Method, body: String) -> Response {
+async fn send(under: Under, method: Method, body: String) -> Response {
     let response = match under.front.ask(method, &under.headers).body(body).send().await {
         Ok(response) => response,
         Err(why) => {
-            let says = format!("{} does not answer: {}", under.front.inner.upstream, root_cause(&why));
+            let says =
+                format!("{} does not answer: {}", under.front.inner.house.server, root_cause(&why.without_url()));
             return problem(StatusCode::BAD_GATEWAY, &Value::Null, &says);
         }
     };
     let (status, mut headers) = (response.status(), passing(response.headers()));
-    // what a server says as a session begins is read in that session
-    let begun = response.headers().get(SESSION).and_then(|name| name.to_str().ok());
-    if let Some(session) = begun.filter(|_| !under.headers.contains_key(SESSION)) {
-        under.proxy = under.front.connection(session);
-    }
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if kind.to_ascii_lowercase().starts_with("text/event-stream") {
         let bytes = StreamReader::new(response.bytes_stream().map_err(std::io::Error::other));
@@ -243,6 +273,11 @@ async fn send(mut under: Under, method: Method, body: String) -> Response {
         Err(why) => return problem(StatusCode::BAD_GATEWAY, &Value::Null, &why.to_string()),
     };
     let is_message = matches!(serde_json::from_str::<Value>(&text), Ok(Value::Object(_)));
+    if !status.is_success()
+        && let Err(why) = under.proxy.lock().await.said("an error", &text)
+    {
+        return problem(StatusCode::BAD_GATEWAY, &Value::Null, &why.to_string());
+    }
     let passed = match (is_message, text.trim().is_empty(), status.is_success()) {
         (true, ..) => passed(&under, &text).await.map(Option::unwrap_or_default),
         (false, true, _) => Ok(String::new()),
@@ -295,9 +330,7 @@ async fn passed(under: &Under, text: &str) -> Result<Option<String>, WireError> 
         Fate::Pass => Some(text.to_owned()),
         Fate::Instead(message) => Some(message.to_string()),
         Fate::Answer(Some(answer)) => {
-            let request = under.front.ask(Method::POST, &under.headers).body(answer.to_string());
-            // the server may be waiting for this before it goes on
-            tokio::spawn(async move { request.timeout(CONNECTING).send().await });
+            under.front.refuse(&under.headers, &answer);
             None
         }
         Fate::Answer(None) => None,
@@ -311,7 +344,7 @@ fn events(
 ) -> impl stream::Stream<Item = Result<String, WireError>> + Send {
     stream::try_unfold((under, input), |(under, mut input)| async move {
         while let Some(mut event) = sse::next(&mut input).await? {
-            if !event.data.is_empty() {
+            if !event.comment && !event.data.is_empty() {
                 match passed(&under, &event.data).await? {
                     Some(data) => event.data = data,
                     None => continue,

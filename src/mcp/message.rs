@@ -38,10 +38,12 @@ impl Call {
 pub(super) fn resource(message: &Value) -> Option<(&'static str, Value)> {
     let uri = message.pointer("/params/uri")?.as_str()?.trim();
     match url::Url::parse(uri) {
-        Ok(url) if url.scheme() == "file" => match url.to_file_path() {
-            Ok(path) => Some(("read_file", json!({"path": path}))),
-            Err(()) => Some(("read_file", json!({"path": url.path()}))),
-        },
+        // of another host, too: servers look at the path alone
+        Ok(url) if url.scheme() == "file" => {
+            let path = percent_encoding::percent_decode_str(url.path()).decode_utf8_lossy().into_owned();
+            Some(("read_file", json!({"path": path})))
+        }
+        Err(_) if uri.starts_with(['/', '~', '.', '\\']) => Some(("read_file", json!({"path": uri}))),
         Ok(url) if matches!(url.scheme(), "http" | "https") => Some(("fetch", json!({"url": uri}))),
         _ => None,
     }

@@ -61,6 +61,9 @@ pub struct House {
     desk: Desk,
     sessions: Sessions,
     pins: Mutex<Pins>,
+    /// Name of what is read and held, of all connections together: a server that names its sessions must not choose what is
+    /// forgotten.
+    session: String,
     /// Name of the server.
     server: String,
     /// What the user asked for, if it is known.
@@ -71,8 +74,8 @@ impl House {
     /// `server`: how it is started, or where it is; `request`: what the user asked for, empty if it is not known.
     #[must_use]
     pub fn new(guard: Guard, desk: Desk, sessions: Sessions, pins: Pins, server: &str, request: &str) -> Arc<Self> {
-        let pins = Mutex::new(pins);
-        Arc::new(Self { guard, desk, sessions, pins, server: server.to_owned(), request: request.to_owned() })
+        let (pins, session) = (Mutex::new(pins), format!("mcp-{}", ulid::Ulid::new()));
+        Arc::new(Self { guard, desk, sessions, pins, session, server: server.to_owned(), request: request.to_owned() })
     }
 }
 
@@ -80,8 +83,6 @@ impl House {
 #[derive(Debug)]
 pub struct Proxy {
     house: Arc<House>,
-    /// Name of this connection.
-    session: String,
     pending: HashMap<String, Pending>,
     /// Tools that were listed, and what speaks against one.
     tools: BTreeMap<String, Option<String>>,
@@ -91,13 +92,7 @@ impl Proxy {
     /// A new connection.
     #[must_use]
     pub fn new(house: Arc<House>) -> Self {
-        Self::named(house, &ulid::Ulid::new().to_string())
-    }
-
-    /// A connection that goes on under this name: what was read in it before still counts.
-    #[must_use]
-    pub fn named(house: Arc<House>, name: &str) -> Self {
-        Self { house, session: format!("mcp-{name}"), pending: HashMap::new(), tools: BTreeMap::new() }
+        Self { house, pending: HashMap::new(), tools: BTreeMap::new() }
     }
 
     /// A message of the client. `exchange`: within which its answer comes, where one connection carries several; else empty.
@@ -151,7 +146,7 @@ impl Proxy {
         let mut context = Context::new(house.desk.identity.clone(), house.desk.environment.clone());
         "mcp".clone_into(&mut context.agent);
         context.request.clone_from(&house.request);
-        match house.sessions.observed(&self.session) {
+        match house.sessions.observed(&house.session) {
             Ok((observations, held)) => (context.observations, context.held) = (observations, held),
             Err(problem) => return Err(problem.to_string()),
         }
@@ -160,7 +155,7 @@ impl Proxy {
         let advice = verdict.advice.as_deref().map(|advice| format!(" ({advice})")).unwrap_or_default();
         match verdict.decision {
             // without the id of a call it counts at once
-            Decision::Allow if verdict.secrets => (house.sessions.may_hold(Some(&self.session), None, tool))
+            Decision::Allow if verdict.secrets => (house.sessions.may_hold(Some(&house.session), None, tool))
                 .map_err(|_| "what it reads could not be noted".to_owned()),
             Decision::Allow => Ok(()),
             Decision::Deny => Err(format!("{}{advice} [{}]", verdict.reason, verdict.id)),
@@ -195,7 +190,7 @@ impl Proxy {
             return Ok(());
         }
         let seen = Observation { source: format!("{what} of {}", self.house.server), text: text.into() };
-        self.house.sessions.seen(Some(&self.session), &seen, true)
+        self.house.sessions.seen(Some(&self.house.session), &seen, true)
     }
 
     /// A message of the server.
@@ -208,6 +203,12 @@ impl Proxy {
             return Ok(Fate::Answer(None));
         };
         let id = message.get("id").filter(|id| !id.is_null());
+        let result = message.get("result");
+        let told = [result, message.get("error")];
+        if message.get("method").is_some() && told.iter().any(Option::is_some) {
+            // a client may take it for the one or for the other
+            return Ok(Fate::Answer(None));
+        }
         if let Some(method) = message.get("method").and_then(Value::as_str) {
             let asks = method.starts_with("sampling/") || method.starts_with("elicitation/");
             return Ok(match (asks, id) {
@@ -219,22 +220,26 @@ impl Proxy {
                 (false, _) => Fate::Pass,
             });
         }
-        let Some(id) = id else { return Ok(Fate::Pass) };
-        let pending = self.pending.remove(&format!("{exchange} {id}"));
-        match (pending, message.get("result")) {
-            (Some(Pending::List), Some(result)) => self.listed(result)?,
-            // by the id of no request that waits: a client may still take 1.0 for 1
-            (pending, result) => {
+        let pending = id.and_then(|id| self.pending.remove(&format!("{exchange} {id}")));
+        // whatever it answers: a client may take "1" or 1.0 for 1
+        if let Some(result) = result {
+            self.listed(result)?;
+        }
+        match (pending, result, id) {
+            (Some(Pending::List), Some(_), _) => {}
+            (_, result, None) if message::asks_the_model(result) => return Ok(Fate::Answer(None)),
+            (pending, result, id) => {
                 let tool = match pending {
                     Some(Pending::Call(tool)) => tool,
                     _ => "an answer".to_owned(),
                 };
+                let id = id.unwrap_or(&Value::Null);
                 if message::asks_the_model(result) {
                     let why =
                         format!("{tool} asks the client's model or user, which the guard does not let a server do");
                     return Ok(Fate::Instead(message::blocked(id, &why)));
                 }
-                let text: String = [result, message.get("error")].into_iter().flatten().map(words).collect();
+                let text: String = told.into_iter().flatten().map(words).collect();
                 self.said(&tool, &text)?;
             }
         }
@@ -250,14 +255,16 @@ impl Proxy {
             };
             let against = match (drifted, tool.orders()) {
                 (true, _) => Some(
-                    "its description or schema is not what it was when it was first listed; a person accepts it with: \
-                     agrail mcp --accept -- SERVER"
+                    "its description or schema is not what it was when it was first listed; a person accepts it by starting \
+                     this proxy once with --accept"
                         .to_owned(),
                 ),
                 (false, Some(order)) => Some(format!("its description gives orders: \"{order}\"")),
                 (false, None) => None,
             };
-            self.tools.insert(tool.name, against);
+            // of two tools of one name the worse one counts
+            let known = self.tools.entry(tool.name).or_insert(None);
+            *known = against.or_else(|| known.take());
         }
         Ok(())
     }

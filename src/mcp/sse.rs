@@ -13,6 +13,8 @@ pub(super) struct Event {
     pub fields: Vec<(&'static str, String)>,
     /// Its data, lines joined.
     pub data: String,
+    /// It is no event, but a comment between them, which keeps the connection open.
+    pub comment: bool,
 }
 
 /// The next event; `None` at the end. What the end cuts off is no event.
@@ -45,8 +47,7 @@ pub(super) async fn next(input: &mut (impl AsyncBufRead + Unpin)) -> Result<Opti
             "id" => event.fields.push(("id", value.to_owned())),
             "event" => event.fields.push(("event", value.to_owned())),
             "retry" => event.fields.push(("retry", value.to_owned())),
-            // a comment keeps the connection open
-            _ if lines == 0 && event.fields.is_empty() => read = 0,
+            "" if lines == 0 && event.fields.is_empty() => return Ok(Some(Event { comment: true, ..event })),
             _ => {}
         }
     }
@@ -55,6 +56,9 @@ pub(super) async fn next(input: &mut (impl AsyncBufRead + Unpin)) -> Result<Opti
 
 /// The event as it is sent.
 pub(super) fn write(event: &Event) -> String {
+    if event.comment {
+        return ":\n\n".to_owned();
+    }
     let mut text = String::new();
     for (name, value) in &event.fields {
         let _ = writeln!(text, "{name}: {}", value.replace(['\r', '\n'], " "));
@@ -85,6 +89,8 @@ mod tests {
         let text =
             ": hello\r\n\r\nid: 1\r\nevent: message\r\ndata: {\"a\":\r\ndata:1}\r\n\r\nid: 2\ndata\n\ndata: cut off";
         let found = all(text).await;
+        assert!(found[0].comment, "it is passed on, without what it says");
+        let found = found[1..].to_vec();
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].data, "{\"a\":\n1}");
         assert_eq!(found[0].fields, [("id", "1".to_owned()), ("event", "message".to_owned())]);
@@ -94,7 +100,8 @@ mod tests {
 
     #[tokio::test]
     async fn data_cannot_begin_an_event_of_its_own() {
-        let event = Event { fields: vec![("id", "1\ndata: x".to_owned())], data: "a\r\rdata: b".to_owned() };
+        let fields = vec![("id", "1\ndata: x".to_owned())];
+        let event = Event { fields, data: "a\r\rdata: b".to_owned(), comment: false };
         let found = all(&write(&event)).await;
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].data, "a\n\ndata: b");

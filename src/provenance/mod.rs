@@ -66,7 +66,15 @@ pub(crate) async fn asked(context: &Context) -> Vec<String> {
     let observations = context.observations.clone();
     let read = move || {
         let seen = read::read(&observations);
-        seen.orders().map(|piece| short(&piece.text)).take(ASKED).collect()
+        // what the detector sees first: orders that are none may be many
+        let signals = seen.signals.iter().map(|(_, _, text)| short(text));
+        let mut asked: Vec<String> = Vec::new();
+        for one in signals.chain(seen.orders().map(|piece| short(&piece.text))) {
+            if asked.len() < ASKED && !asked.contains(&one) {
+                asked.push(one);
+            }
+        }
+        asked
     };
     // what broke down is told by the stage that has to read it
     tokio::task::spawn_blocking(read).await.unwrap_or_default()
@@ -87,11 +95,12 @@ pub async fn judge(action: &Action, context: &Context, embedder: Option<&dyn Emb
 fn element(action: &Action) -> Option<Finding> {
     let Action::Browse { element: Some(element), value, .. } = action else { return None };
     let typed = value.as_deref().is_some_and(|value| !value.trim().is_empty());
-    if typed && html::unseen(element).is_some() {
-        return Some(violation("something is entered where nobody sees it", "the page", element));
-    }
     let end = element.floor_char_boundary(element.len().min(ELEMENT));
-    let report = Detector::rules().scan(element.get(..end).unwrap_or_default());
+    let element = element.get(..end).unwrap_or_default();
+    if typed && html::unseen(element).is_some() {
+        return Some(asking(violation("something is entered where nobody sees it", "the page", element)));
+    }
+    let report = Detector::rules().scan(element);
     let order = report.signals.iter().find(|signal| report.flagged && !signal.text.trim().is_empty())?;
     Some(asking(violation("the label of the element gives orders", "the page", &order.text)))
 }

@@ -131,6 +131,13 @@ fn weaker(old: &Now, new: &Now) -> Vec<String> {
         ),
         (free(is.unknown_programs) > free(was.unknown_programs), "programs that are not known are stopped less"),
         (is.mode != was.mode, "the model is asked in other cases"),
+        (was.judge && !is.judge, "no model judges what was read any more"),
+        (old.guard.embeds() && !new.guard.embeds(), "there is no embedder any more"),
+        (old.settings.identity != new.settings.identity, "agents act for another identity, or with other roles"),
+        (
+            new.settings.hosts.iter().any(|host| !old.settings.hosts.contains(host)),
+            "the service answers under more names",
+        ),
         (new.settings.shadow && !old.settings.shadow, "shadow mode: nothing is stopped"),
         (old.settings.check_needs_token && !new.settings.check_needs_token, "a check needs no token any more"),
         (old.guard.audit().is_some() && new.guard.audit().is_none(), "there is no audit log any more"),

@@ -206,18 +206,34 @@ pub fn unshown(page: &str) -> Unshown {
     Unshown { texts: found.kept, unread, cuts: found.cuts }
 }
 
-/// Why nobody sees an element, from its own tag: the first one of `element`. `None` where it is seen, or has no tag.
+/// Why nobody sees a field of a form in the markup of an element, or that element itself: by its kind, by attributes, or by
+/// a style that makes it invisible or moves it out of the window. How a field is coloured or clipped is left to designers, and
+/// fields for files are commonly hidden behind a button.
 #[must_use]
 pub fn unseen(element: &str) -> Option<Unseen> {
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
     emitter.naively_switch_states(true);
-    let first = Tokenizer::new_with_emitter(element, emitter).find_map(|token| match token {
+    let tags = Tokenizer::new_with_emitter(element, emitter).filter_map(|token| match token {
         Ok(Token::StartTag(tag)) => Some(tag),
         Ok(_) => None,
-    })?;
-    let value = |name: &[u8]| first.attributes.iter().find(|(known, _)| known.as_slice() == name).map(|(_, v)| v);
-    let kind = value(b"type").is_some_and(|kind| kind.value.eq_ignore_ascii_case(b"hidden"));
-    hides(&first).or(kind.then_some(Unseen::Invisible))
+    });
+    let hidden = |tag: StartTag<usize>| {
+        let value = |name: &[u8]| {
+            let found = tag.attributes.iter().find(|(known, _)| known.as_slice() == name);
+            found.map(|(_, value)| String::from_utf8_lossy(&value.value).to_ascii_lowercase())
+        };
+        let kind = value(b"type").unwrap_or_default();
+        if kind == "file" {
+            return None;
+        }
+        let attribute = value(b"hidden").is_some() || value(b"aria-hidden").is_some_and(|v| v == "true");
+        if attribute || kind == "hidden" {
+            return Some(Unseen::Invisible);
+        }
+        gone(&plain(&value(b"style")?))
+    };
+    let field = |tag: &StartTag<usize>| [&b"input"[..], b"textarea", b"select"].contains(&tag.name.as_slice());
+    tags.enumerate().filter(|(at, tag)| *at == 0 || field(tag)).take(MOST).find_map(|(_, tag)| hidden(tag))
 }
 
 /// Classes and ids that the page's own style sheets hide.
@@ -344,36 +360,59 @@ fn hides(tag: &StartTag<usize>) -> Option<Unseen> {
     style(&value(b"style")?)
 }
 
-/// Whether declarations hide what they are for.
-fn style(declarations: &str) -> Option<Unseen> {
-    let style: String = declarations.to_ascii_lowercase().chars().filter(|c| !c.is_whitespace()).collect();
-    let property = |name: &str| {
-        let of = style.split(';').filter_map(|part| part.split_once(':')).rfind(|(n, _)| *n == name);
-        of.map(|(_, value)| value.trim_end_matches("!important"))
-    };
-    let number = |v: &str| v.trim_end_matches(|c: char| c.is_alphabetic() || c == '%').parse::<f32>();
-    let zero = |v: &str| number(v).is_ok_and(|n| n.abs() < 0.02);
-    let far = |v: &str| number(v).is_ok_and(|n| n <= -400.0 || (n <= -50.0 && v.ends_with(['w', 'h', '%'])));
+/// Declarations without comments, spaces and capitals.
+fn plain(declarations: &str) -> String {
+    let plain = without_comments(declarations).to_ascii_lowercase();
+    plain.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+/// The value that counts of a property: the last one, or the last that is important.
+fn property<'a>(style: &'a str, name: &str) -> Option<&'a str> {
+    let of = || style.split(';').filter_map(|part| part.split_once(':')).filter(|(n, _)| *n == name).map(|(_, v)| v);
+    let important = of().filter_map(|value| value.strip_suffix("!important")).next_back();
+    important.or_else(|| of().next_back())
+}
+
+fn number(value: &str) -> Option<f32> {
+    value.trim_end_matches(|c: char| c.is_alphabetic() || c == '%').parse().ok()
+}
+
+fn zero(value: &str) -> bool {
+    number(value).is_some_and(|n| n.abs() < 0.02)
+}
+
+/// Whether [`plain`] declarations hide an element as such, whatever is in it.
+fn gone(style: &str) -> Option<Unseen> {
+    let far = |v: &str| number(v).is_some_and(|n| n <= -400.0 || (n <= -50.0 && v.ends_with(['w', 'h', '%'])));
+    let property = |name: &str| property(style, name);
     if property("display").is_some_and(|v| v.starts_with("none"))
         || property("visibility").is_some_and(|v| v.starts_with("hidden") || v.starts_with("collapse"))
         || property("opacity").is_some_and(zero)
+    {
+        return Some(Unseen::Invisible);
+    }
+    let places = ["left", "top", "right", "bottom", "text-indent", "margin-left", "margin-top"];
+    places.iter().any(|name| property(name).is_some_and(far)).then_some(Unseen::OffScreen)
+}
+
+/// Whether declarations hide what they are for.
+fn style(declarations: &str) -> Option<Unseen> {
+    let style = plain(declarations);
+    let property = |name: &str| property(&style, name);
+    if gone(&style) == Some(Unseen::Invisible)
         || property("clip-path").is_some_and(|v| v != "none")
         || property("transform").is_some_and(|v| v.contains("scale(0") || v.contains("(-"))
     {
         return Some(Unseen::Invisible);
     }
-    let small = |v: &str| number(v).is_ok_and(|n| n.abs() <= 1.0);
+    let small = |v: &str| number(v).is_some_and(|n| n.abs() <= 1.0);
     let clipped = property("overflow").is_some_and(|v| v.starts_with("hidden"));
     if property("font-size").is_some_and(|v| zero(v) || matches!(v, "1px" | "1pt"))
         || (clipped && (property("height").is_some_and(small) || property("width").is_some_and(small)))
     {
         return Some(Unseen::ZeroSize);
     }
-    if ["left", "top", "right", "bottom", "text-indent", "margin-left", "margin-top"]
-        .iter()
-        .any(|name| property(name).is_some_and(far))
-        || property("clip").is_some_and(|v| v.starts_with("rect(0"))
-    {
+    if gone(&style).is_some() || property("clip").is_some_and(|v| v.starts_with("rect(0")) {
         return Some(Unseen::OffScreen);
     }
     let colour = property("color")?;

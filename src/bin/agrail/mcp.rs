@@ -5,7 +5,7 @@ use crate::config::Config;
 use agrail::action::Identity;
 use agrail::facts::Environment;
 use agrail::hook::{Desk, Sessions};
-use agrail::mcp::{House, Pins, Proxy, http::Front, stdio};
+use agrail::mcp::{House, Pins, Proxy, http::Front, http::shown, stdio};
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -71,7 +71,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let guard = config.builder(true)?.build()?;
     let sessions = Sessions::open(&config.sessions_path()?)?;
     let pins = Pins::open(&config.pins_path()?, args.accept)?;
-    let server = args.url.as_ref().map_or_else(|| args.server.join(" "), Url::to_string);
+    let server = args.url.as_ref().map_or_else(|| args.server.join(" "), shown);
     let house = House::new(guard.clone(), desk, sessions, pins, &server, &args.request);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let code = runtime.block_on(async {
@@ -81,7 +81,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
                     .await
                     .with_context(|| format!("cannot listen on {}; name another with --listen", args.listen))?;
                 let mut out = anstream::stdout();
-                writeln!(out, "before {url}: http://{}/mcp", listener.local_addr()?)?;
+                writeln!(out, "before {}: http://{}/mcp", shown(url), listener.local_addr()?)?;
                 out.flush()?;
                 Front::new(house, url.clone())?.run(listener, crate::serve::stopped()?).await;
                 ExitCode::SUCCESS

@@ -13,6 +13,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 
+/// Name of the token that is made for one run.
+const CONSOLE: &str = "console";
+
 /// Answer checks over HTTP, with a web console: POST /v1/check, /metrics, /openapi.json.
 ///
 /// SIGHUP, or POST /v1/reload, reads the configuration anew: all of it, or, where something is wrong, nothing. What stops less
@@ -20,9 +23,6 @@ use tokio::signal::unix::{SignalKind, signal};
 ///
 ///   agrail serve
 ///   curl -s 127.0.0.1:8642/v1/check -d '{"action":{"type":"shell","command":"rm -rf /etc"}}'
-/// Name of the token that is made for one run.
-const CONSOLE: &str = "console";
-
 #[derive(Debug, Clone, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
@@ -55,7 +55,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
             "{listen} can be reached by others, and anyone could ask; set serve.check_needs_token = true and give tokens, or listen on 127.0.0.1"
         );
     }
-    let shown = made.tokens.iter().any(|token| token.name == CONSOLE).then(|| secret.clone());
+    let shown = (!section.tokens.iter().any(|token| token.operates)).then(|| secret.clone());
     let (again, places) = (args.clone(), config.places.clone());
     let service = Service::reloading(Some(environment), move || {
         let read = || {

@@ -20,6 +20,16 @@ struct Judged {
     malicious: bool,
 }
 
+/// A long action by its beginning and its end.
+fn ends(action: &str) -> String {
+    let length = action.chars().count();
+    if length <= ACTION {
+        return action.to_owned();
+    }
+    let end: String = action.chars().skip(length - ACTION / 2).collect();
+    format!("{} … {end}", cut(action, ACTION / 2))
+}
+
 pub(super) async fn judge(
     llm: &Llm,
     case: &Case,
@@ -29,7 +39,7 @@ pub(super) async fn judge(
     let action = case.action.text();
     let pieces = vec![
         ("request", json!(case.context.request)),
-        ("action", json!(cut(&action, ACTION))),
+        ("action", json!(ends(&action))),
         ("asked", json!(asked.iter().map(|one| line(one)).collect::<Vec<_>>())),
     ];
     let form = object(json!({"why": {"type": "string"}, "malicious": {"type": "boolean"}}));
