@@ -60,8 +60,8 @@
 //!   through [`untrusted::gather`].
 //! - SQLite is the truth and the vector index is disposable.
 //! - The library reads no environment variable, prints nothing, starts no runtime. It starts one thread, for the record
-//!   of decisions, if a guard has a memory. Only [`embed::Sources`] with `fetch` set, and [`replay::sandbox`], start
-//!   processes.
+//!   of decisions, if a guard has a memory. Only [`embed::Sources`] with `fetch` set, [`mcp::stdio`] and [`replay::sandbox`]
+//!   start processes.
 //!
 //! # Where this differs from the design it started from
 //!
@@ -86,7 +86,13 @@
 //!   of an injection in it, since texts that look harmless hijack, too.
 //! - A tool call is `call`, `read`, `write`, `delete` or `send` by the words of its name, gravest first; a step on the web
 //!   is `browse` with what its task amounts to as operation.
-//! - There is no judge of injections of its own: where a model is configured, its check "user's word" is that judge.
+//! - The judge of injections is asked about the action, not about the text alone: after a poisoned page what the user asked
+//!   for is as honest as before. It can only ask, and is off by default (`guard::Settings::judge`): a small model takes honest
+//!   lookups for obedience.
+//! - The MCP proxy reads messages as JSON rather than as the types of an SDK: what it checks is what it passes on, whatever a
+//!   version of the protocol adds. The SDK stands on both sides of it in the tests.
+//! - The configuration is read anew on a signal or an operator's word, not whenever a file changes: who can write the file
+//!   must not thereby change what decides.
 //! - In research, what is protected is refused in what leaves rather than redacted: a fetch without it would not be the fetch
 //!   that was wanted. No content word may stand in a report that neither its source nor the user has.
 //! - A script that is known not to exist, and that nothing in the action makes, may be started: nothing would run.

@@ -202,6 +202,7 @@ async fn every_view_of_the_console_works_in_chromium() {
 
     page.press("nav button[data-view=rates]").await;
     page.find("svg polyline.deny").await;
+    page.find("svg polyline.recalled").await;
     page.until("denied").await;
     page.keep("rates").await;
 

@@ -129,15 +129,18 @@ async function rates() {
   svg.setAttribute('viewBox', '0 0 ' + wide + ' ' + high);
   svg.setAttribute('role', 'img');
   svg.setAttribute('aria-label', 'Share of decisions over time');
-  for (const decision of ['allow', 'ask', 'deny']) {
+  const lines = ['allow', 'ask', 'deny'].map(decision => [decision, d => d.verdict.decision === decision]);
+  // the learning curve: how much of what comes is known already
+  lines.push(['recalled', d => d.verdict.memory || d.verdict.basis === 'memory']);
+  for (const [kind, test] of lines) {
     const points = found.map((_, at) => {
       const near = found.slice(Math.max(0, at - window + 1), at + 1);
-      const share = near.filter(d => d.verdict.decision === decision).length / near.length;
+      const share = near.filter(test).length / near.length;
       return (10 + at * (wide - 20) / Math.max(1, found.length - 1)).toFixed(1) + ',' + (high - 10 - share * (high - 20)).toFixed(1);
     });
     const line = document.createElementNS(name, 'polyline');
     line.setAttribute('points', points.join(' '));
-    line.setAttribute('class', decision);
+    line.setAttribute('class', kind);
     line.setAttribute('fill', 'none');
     line.setAttribute('stroke', 'currentColor');
     line.setAttribute('stroke-width', '2');
@@ -145,7 +148,8 @@ async function rates() {
   }
   const share = (what, test) => [what, found.filter(test).length + ' of ' + found.length];
   show(el('h2', {}, 'Rates'), svg,
-    el('p', {}, 'Share among the last ' + window + ' decisions, oldest to newest: ', word('allow'), ' ', word('ask'), ' ', word('deny')),
+    el('p', {}, 'Share among the last ' + window + ' decisions, oldest to newest: ', word('allow'), ' ', word('ask'), ' ', word('deny'),
+      '; known from memory (learning curve): ', word('recalled')),
     table(['', 'Decisions'], [share('allowed', d => d.verdict.decision === 'allow'), share('asked', d => d.verdict.decision === 'ask'),
       share('denied', d => d.verdict.decision === 'deny'), share('with something recalled from memory', d => d.verdict.memory),
       share('decided by memory', d => d.verdict.basis === 'memory'), share('with a model', d => d.verdict.cost.model_calls > 0)], 'Rates'));
