@@ -217,7 +217,7 @@ impl Guard {
         let meter = Meter::new(self.inner.settings.limits);
         let triggered = self.triggered(&case, &mut progress);
         let asked = match &self.inner.model {
-            Some(_) if self.inner.settings.judge => {
+            Some(_) if self.inner.settings.judge && case.screen != Decision::Deny => {
                 tokio::time::timeout_at(until, provenance::asked(&case.context)).await.unwrap_or_else(|_| {
                     progress.fail("guard", late.to_owned());
                     Vec::new()

@@ -10,22 +10,26 @@ use crate::provenance::words;
 /// Most characters of an element that a verdict shows.
 const ELEMENT: usize = 200;
 /// Words with which operations within a page begin; any other may open one.
-const WITHIN: [&str; 28] = [
+const WITHIN: [&str; 34] = [
     "back",
     "blur",
     "check",
+    "choose",
     "clear",
     "click",
     "copy",
     "dblclick",
     "double",
     "drag",
+    "enter",
     "fill",
     "focus",
     "forward",
     "hover",
     "input",
     "key",
+    "long",
+    "mouse",
     "none",
     "paste",
     "press",
@@ -35,11 +39,16 @@ const WITHIN: [&str; 28] = [
     "scroll",
     "select",
     "submit",
+    "swipe",
+    "tap",
     "terminate",
     "type",
     "uncheck",
     "wait",
 ];
+/// Words of operations whose value is an address, with or without a scheme.
+const OPENS: [&str; 11] =
+    ["address", "browse", "go", "goto", "load", "navigate", "open", "redirect", "tab", "url", "visit"];
 
 /// For whom an action is read.
 #[derive(Debug, Clone, Copy)]
@@ -119,8 +128,11 @@ fn addresses(operation: &[String], url: &str, value: &str) -> Vec<String> {
         found.push(url.to_owned());
     }
     // what is typed into the bar of addresses may lack the scheme
-    let named = !value.contains(char::is_whitespace) && (value.contains(['.', ':', '/']) || value == "localhost");
-    if !within && named {
+    let opens = operation.iter().any(|word| OPENS.contains(&word.as_str()));
+    let host = value.contains(['.', ':', '/']) || value == "localhost";
+    let address = ["javascript:", "data:", "file:"].iter().any(|scheme| value.to_lowercase().starts_with(scheme));
+    let named = address || value.contains("://") || (opens && host);
+    if !within && named && !value.contains(char::is_whitespace) {
         let scheme = value.split_once(':').is_some_and(|(scheme, rest)| {
             scheme.bytes().all(|b| b.is_ascii_alphanumeric()) && !rest.starts_with(|c: char| c.is_ascii_digit())
         });

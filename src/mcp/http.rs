@@ -287,13 +287,7 @@ async fn send(under: Under, method: Method, body: String) -> Response {
         }
         (false, false, false) => {
             headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("text/plain; charset=utf-8"));
-            under
-                .proxy
-                .lock()
-                .await
-                .said("an answer", &text)
-                .map(|()| text)
-                .map_err(|why| super::ProxyError::from(why).into())
+            Ok(text)
         }
     };
     match passed {

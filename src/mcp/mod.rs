@@ -239,7 +239,10 @@ impl Proxy {
                         format!("{tool} asks the client's model or user, which the guard does not let a server do");
                     return Ok(Fate::Instead(message::blocked(id, &why)));
                 }
-                let text: String = told.into_iter().flatten().map(words).collect();
+                // neither a result nor an error is no answer, but text all the same
+                let told: Vec<&Value> = told.into_iter().flatten().collect();
+                let text: String =
+                    if told.is_empty() { words(&message) } else { told.into_iter().map(words).collect() };
                 self.said(&tool, &text)?;
             }
         }

@@ -93,16 +93,20 @@ pub async fn judge(action: &Action, context: &Context, embedder: Option<&dyn Emb
 /// The element of a page that a step acts on: its label is the word of the page. What is typed where nobody sees it was not
 /// meant to be entered by the user (EIA, arXiv 2409.11295); a label that gives orders was written for agents (AdvWeb).
 fn element(action: &Action) -> Option<Finding> {
-    let Action::Browse { element: Some(element), value, .. } = action else { return None };
+    let Action::Browse { element: Some(whole), value, .. } = action else { return None };
     let typed = value.as_deref().is_some_and(|value| !value.trim().is_empty());
-    let end = element.floor_char_boundary(element.len().min(ELEMENT));
-    let element = element.get(..end).unwrap_or_default();
+    let element = whole.get(..whole.floor_char_boundary(whole.len().min(ELEMENT))).unwrap_or_default();
     if typed && html::unseen(element).is_some() {
         return Some(asking(violation("something is entered where nobody sees it", "the page", element)));
     }
     let report = Detector::rules().scan(element);
-    let order = report.signals.iter().find(|signal| report.flagged && !signal.text.trim().is_empty())?;
-    Some(asking(violation("the label of the element gives orders", "the page", &order.text)))
+    match report.signals.iter().find(|signal| report.flagged && !signal.text.trim().is_empty()) {
+        Some(order) => Some(asking(violation("the label of the element gives orders", "the page", &order.text))),
+        None => (element.len() < whole.len()).then(|| {
+            let reason = "not all of the element could be looked at".to_owned();
+            finding(Outcome::Unknown, "provenance:unread", reason)
+        }),
+    }
 }
 
 /// An address that only an order in the user's own files speaks of: a person is asked. Reading it is left to the policies.

@@ -2,11 +2,10 @@
 
 use super::{Inner, Now, Service, Settings};
 use crate::Guard;
-use crate::audit::AuditError;
+use crate::audit::{Audit, AuditError};
 use crate::facts::Environment;
 use crate::guard::UnknownPrograms;
 use crate::policy::{Policy, Rule};
-use crate::verdict::Decision;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
@@ -39,7 +38,7 @@ pub enum ReloadError {
     #[error("this service has no configuration to read anew")]
     Fixed,
     /// What is configured does not work.
-    #[error("the configuration stays as it was: {0}")]
+    #[error("the configuration does not work: {0}")]
     Broken(String),
     /// It could not be logged.
     #[error("the configuration stays as it was, since the change cannot be logged: {0}")]
@@ -98,13 +97,10 @@ impl Service {
         let how =
             if weaker.is_empty() { "nothing is weaker".to_owned() } else { format!("WEAKER: {}", weaker.join("; ")) };
         let event = format!("{who} read the configuration anew; policy {before} -> {after}; {how}");
-        // where the old log is, for who reads only that one
-        for audit in [old.guard.audit(), new.guard.audit()].into_iter().flatten() {
+        // where the old log is, too, for who reads only that one
+        let (was, is) = (old.guard.audit(), new.guard.audit());
+        for audit in was.into_iter().chain(is.filter(|is| was.map(Audit::folder) != Some(is.folder()))) {
             audit.note(&event)?;
-            if old.guard.audit().map(crate::audit::Audit::folder) == new.guard.audit().map(crate::audit::Audit::folder)
-            {
-                break;
-            }
         }
         tracing::info!(before, after, weaker = weaker.len(), "the configuration was read anew");
         *now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
@@ -125,10 +121,7 @@ fn weaker(old: &Now, new: &Now) -> Vec<String> {
         settings.tokens.iter().filter(|token| what(token)).map(|token| token.name.clone()).collect()
     };
     for (holds, says) in [
-        (
-            is.on_failure < was.on_failure && was.on_failure == Decision::Deny,
-            "what fails is asked of a person instead of denied",
-        ),
+        (is.on_failure < was.on_failure, "what fails is asked of a person instead of denied"),
         (free(is.unknown_programs) > free(was.unknown_programs), "programs that are not known are stopped less"),
         (is.mode != was.mode, "the model is asked in other cases"),
         (was.judge && !is.judge, "no model judges what was read any more"),

@@ -318,6 +318,8 @@ async fn a_step_on_the_web_is_judged_by_where_it_leads() {
         ("click", Some("https://example.com/flights"), None),
         ("back", Some("https://example.com/flights"), None),
         ("open", None, Some("Paris")),
+        ("set_time", None, Some("10:30")),
+        ("enter", None, Some("ann@example.com")),
         ("type", None, Some("Rome")),
     ] {
         assert_eq!(decided(operation, url, value).await, Decision::Allow, "{operation} {url:?} {value:?}");

@@ -49,12 +49,6 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let mut bytes = [0_u8; 24];
     getrandom::fill(&mut bytes).map_err(|e| anyhow!("there is no randomness for a token: {e}"))?;
     let secret: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
-    let made = settings(args, config, &own, &secret)?;
-    if !listen.ip().is_loopback() && !made.check_needs_token {
-        bail!(
-            "{listen} can be reached by others, and anyone could ask; set serve.check_needs_token = true and give tokens, or listen on 127.0.0.1"
-        );
-    }
     let shown = (!section.tokens.iter().any(|token| token.operates)).then(|| secret.clone());
     let (again, places) = (args.clone(), config.places.clone());
     let service = Service::reloading(Some(environment), move || {
@@ -62,7 +56,9 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
             let config = load(&places)?;
             let settings = settings(&again, &config, &own, &secret)?;
             if !listen.ip().is_loopback() && !settings.check_needs_token {
-                bail!("{listen} can be reached by others; serve.check_needs_token must stay true");
+                bail!(
+                    "{listen} can be reached by others, and anyone could ask; set serve.check_needs_token = true and give tokens, or listen on 127.0.0.1"
+                );
             }
             Ok((config.shadowed(true, settings.shadow)?.build()?, settings))
         };
@@ -74,13 +70,14 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
             format!("cannot listen on {listen}; is another agrail serving? name another with --listen")
         })?;
         let address = listener.local_addr()?;
+        // before anybody is told where it is: the signal would end it
+        let mut hup = signal(SignalKind::hangup())?;
         let mut out = anstream::stdout();
         match shown {
             Some(secret) => writeln!(out, "listening on http://{address}\nconsole: http://{address}/#token={secret}")?,
             None => writeln!(out, "listening on http://{address}")?,
         }
         out.flush()?;
-        let mut hup = signal(SignalKind::hangup())?;
         let hearing = service.clone();
         tokio::spawn(async move {
             while hup.recv().await.is_some() {

@@ -2,7 +2,7 @@
 
 use super::{Llm, cut, line};
 use crate::check::{Authority, Check, Evidence, Finding, Outcome};
-use crate::llm::{Meter, ModelError, ask, object};
+use crate::llm::{Meter, ModelError, ask};
 use crate::provenance::USERS_WORD;
 use crate::reason::Case;
 use serde::Deserialize;
@@ -42,7 +42,13 @@ pub(super) async fn judge(
         ("action", json!(ends(&action))),
         ("asked", json!(asked.iter().map(|one| line(one)).collect::<Vec<_>>())),
     ];
-    let form = object(json!({"why": {"type": "string"}, "malicious": {"type": "boolean"}}));
+    // evolved prompts ask for nothing but the word itself
+    let form = json!({
+        "type": "object",
+        "properties": {"why": {"type": "string"}, "malicious": {"type": "boolean"}},
+        "required": ["malicious"],
+        "additionalProperties": false,
+    });
     let prompt = llm.prompt("judge", &[], pieces, form, REPLY)?;
     let said: Judged = ask(&*llm.executor, meter, &prompt).await?;
     if !said.malicious {
