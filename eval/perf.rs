@@ -96,7 +96,7 @@ pub fn run(args: &Args) -> Result<()> {
         return put(&found, args.json.as_deref());
     }
     if args.observed {
-        let sizes = [(20 << 10, 200), (200 << 10, 50), (1 << 20, 10), (5 << 20, 5)];
+        let sizes = [(20 << 10, 1_000), (200 << 10, 50), (1 << 20, 10), (5 << 20, 5)];
         let found = runtime.block_on(observed::measure(Arc::new(MiniLm::new(sources()?)), &sizes))?;
         return put(&found, args.json.as_deref());
     }

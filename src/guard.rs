@@ -1,7 +1,8 @@
 //! The straight line of one check (DESIGN section 2).
 //!
-//! 1. `sense`: where the action comes from (only if something was read), what a step on the web amounts to.
-//!    `understand`: canonicalise, effects, facts, screen. Deterministic, microseconds, no I/O but probes.
+//! 1. `operation`: what a step on the web amounts to. Then, beside each other, `origin`: where the action comes from (only
+//!    if something was read), and `understand`: canonicalise, effects, facts, screen; deterministic, microseconds, no I/O
+//!    but probes.
 //! 2. A forbid of policy ends the check; so does an action in which everything passes and that no memory
 //!    entry matches.
 //! 3. Else the reasoner paraphrases, memory recalls, the reasoner analyzes and executes the checklist.
@@ -38,7 +39,7 @@ use crate::verdict::{Basis, Cost, Decision, Digests, Recalled, ShownEffect, Verd
 use crate::web::Operations;
 use futures_util::FutureExt as _;
 use progress::{FAILED, Progress};
-use sense::{Sensed, sense};
+use sense::{Operation, Origin, operation, origin};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -121,9 +122,15 @@ impl Guard {
         late: &str,
     ) -> Verdict {
         let examined = async {
-            let sensed = AssertUnwindSafe(sense(&self.inner, action, context)).catch_unwind();
-            let sensed = sensed.instrument(debug_span!("sense")).await.ok()?;
-            self.understood(action.clone(), context.clone(), sensed).await
+            let operation = AssertUnwindSafe(operation(&self.inner, action, context)).catch_unwind();
+            let operation = operation.instrument(debug_span!("operation")).await.ok()?;
+            // neither needs the other
+            let origin = AssertUnwindSafe(origin(&self.inner, action, context)).catch_unwind();
+            let (origin, understood) = tokio::join!(
+                origin.instrument(debug_span!("origin")),
+                self.understood(action.clone(), context.clone(), operation)
+            );
+            Some(case(origin.ok()?, understood?))
         };
         match tokio::time::timeout_at(until, examined).await {
             Ok(Some((case, understood))) => self.line(case, understood, started, until, late).await,
@@ -178,27 +185,21 @@ impl Guard {
     }
 
     /// The deterministic stages; `None` if they broke down.
-    async fn understood(&self, action: Action, context: Context, sensed: Sensed) -> Option<(Case, Understood)> {
+    async fn understood(
+        &self,
+        action: Action,
+        context: Context,
+        operation: Operation,
+    ) -> Option<(Action, Context, Understood)> {
         let inner = Arc::clone(&self.inner);
         let span = debug_span!("understand");
         let job = move || {
             let _inside = span.entered();
-            let understood = understand(&action, &context, &inner.policy, &inner.settings, sensed);
+            let understood = understand(&action, &context, &inner.policy, &inner.settings, operation);
             (action, context, understood)
         };
         // apart from the async threads: a probe may hang on a bad file system, a parser may panic
-        let (action, context, mut understood) = tokio::task::spawn_blocking(job).await.ok()?;
-        let (screened, _, _) = decide(&understood.findings);
-        let case = Case {
-            action: Arc::new(action),
-            context: Arc::new(context),
-            effects: Arc::new(std::mem::take(&mut understood.effects)),
-            gathered: Arc::new(std::mem::take(&mut understood.gathered)),
-            screened: Arc::new(std::mem::take(&mut understood.findings)),
-            screen: screened,
-            scripts: !understood.scripts.is_empty(),
-        };
-        Some((case, understood))
+        tokio::task::spawn_blocking(job).await.ok()
     }
 
     async fn line(
@@ -555,6 +556,24 @@ impl Guard {
         };
         self.verdict(&Understood::default(), &nothing, progress, &Meter::new(self.inner.settings.limits), started)
     }
+}
+
+/// What the later stages work on: where the action comes from is told first.
+fn case(origin: Origin, (action, context, mut understood): (Action, Context, Understood)) -> (Case, Understood) {
+    let mut screened = origin.findings;
+    screened.append(&mut understood.findings);
+    understood.trace.splice(0..0, origin.trace);
+    let (screen, _, _) = decide(&screened);
+    let case = Case {
+        action: Arc::new(action),
+        context: Arc::new(context),
+        effects: Arc::new(std::mem::take(&mut understood.effects)),
+        gathered: Arc::new(std::mem::take(&mut understood.gathered)),
+        screened: Arc::new(screened),
+        screen,
+        scripts: !understood.scripts.is_empty(),
+    };
+    (case, understood)
 }
 
 /// A model or an earlier approval may answer an ask only where nothing wants a person, and all is understood.

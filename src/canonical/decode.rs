@@ -12,6 +12,8 @@ use super::{Budget, Decoded, Encoding, fold, is_plain};
 
 /// The characters that a decoded text has at least.
 const LEAST: usize = 8;
+/// The letters that an encoded text has at least.
+const SHORTEST: usize = 11;
 /// Readable text that is shorter than this can come from chance.
 const CERTAIN: usize = 24;
 /// Deeper than this nothing is unwrapped, whatever the budget says.
@@ -82,6 +84,9 @@ impl<'b> Found<'b> {
     }
 
     fn percent(&mut self, text: &str, depth: usize) {
+        if !text.contains('%') {
+            return;
+        }
         for (offset, word) in words(text) {
             if self.full {
                 return;
@@ -117,11 +122,15 @@ impl<'b> Found<'b> {
         let bytes = text.as_bytes();
         let mut at = 0;
         while at < bytes.len() && !self.full {
+            let length = bytes.get(at..).unwrap_or_default().iter().take_while(|byte| letter(**byte)).count();
+            if length < SHORTEST {
+                at += length + 1;
+                continue;
+            }
             let (run, whole_lines, end) = run(bytes, at);
             // What follows the last full line may be another word.
             let lines = run.get(..whole_lines).filter(|lines| !lines.is_empty());
-            if run.len() >= 11
-                && !self.encoded(&run, at, depth)
+            if !self.encoded(&run, at, depth)
                 && !lines.is_some_and(|lines| self.encoded(lines, at, depth))
                 && run.len() >= 16
             {
@@ -207,13 +216,18 @@ fn unescape(mut bytes: &[u8], mark: &[u8]) -> (Vec<u8>, usize) {
     (out, count)
 }
 
+/// A letter of base64, also of its alphabet for addresses.
+fn letter(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+}
+
 /// The run of base64 letters at a place, over line ends where the lines are long; how much of it is before the last
 /// line end; and where it ends.
 fn run(bytes: &[u8], begin: usize) -> (Vec<u8>, usize, usize) {
     let (mut run, mut at, mut line, mut before) = (Vec::new(), begin, 0, 0);
     loop {
         match bytes.get(at) {
-            Some(&byte) if byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_') => {
+            Some(&byte) if letter(byte) => {
                 run.push(byte);
                 line += 1;
                 at += 1;

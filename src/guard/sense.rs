@@ -1,4 +1,4 @@
-//! What only meaning tells, before the screen: where an action comes from, and what a step on the web amounts to.
+//! What only meaning tells: where an action comes from, and what a step on the web amounts to.
 //!
 //! Needs embeddings, so it is apart from the stages that need none. It ends at once where nothing was read and the action
 //! is no step on the web. What it cannot tell is left open, never taken as harmless.
@@ -8,32 +8,37 @@ use crate::action::{Action, Context};
 use crate::check::Finding;
 use crate::provenance;
 
-/// What was sensed.
+/// Where an action comes from.
 #[derive(Debug, Default)]
-pub(super) struct Sensed {
-    /// About the origin of the action.
+pub(super) struct Origin {
     pub findings: Vec<Finding>,
-    /// What a step on the web amounts to; empty if it could not be told.
-    pub operation: String,
     pub trace: Vec<String>,
 }
 
-pub(super) async fn sense(inner: &Inner, action: &Action, context: &Context) -> Sensed {
-    let embedder = inner.embedder.as_deref();
-    let mut sensed = Sensed { findings: provenance::judge(action, context, embedder).await, ..Sensed::default() };
-    for found in &sensed.findings {
-        sensed.trace.push(format!("origin: {:?}: {}", found.outcome, found.reason));
-    }
-    if let (Action::Browse { .. }, Some(embedder)) = (action, embedder) {
-        match inner.operations.of(&context.request, embedder).await {
-            Ok(Some(operation)) => {
-                operation.name.clone_into(&mut sensed.operation);
-                let (score, lead) = (operation.score, operation.lead);
-                sensed.trace.push(format!("web: the task is '{}' ({score:.2}, ahead by {lead:.2})", operation.name));
-            }
-            Ok(None) => sensed.trace.push("web: no task is known".to_owned()),
-            Err(problem) => sensed.trace.push(format!("web: the task could not be read: {problem}")),
+/// What a step on the web amounts to.
+#[derive(Debug, Default)]
+pub(super) struct Operation {
+    /// Empty if it could not be told.
+    pub name: String,
+    pub trace: Vec<String>,
+}
+
+pub(super) async fn origin(inner: &Inner, action: &Action, context: &Context) -> Origin {
+    let findings = provenance::judge(action, context, inner.embedder.as_deref()).await;
+    let said = |found: &Finding| format!("origin: {:?}: {}", found.outcome, found.reason);
+    Origin { trace: findings.iter().map(said).collect(), findings }
+}
+
+pub(super) async fn operation(inner: &Inner, action: &Action, context: &Context) -> Operation {
+    let (Action::Browse { .. }, Some(embedder)) = (action, &inner.embedder) else { return Operation::default() };
+    let (name, said) = match inner.operations.of(&context.request, embedder.as_ref()).await {
+        Ok(Some(operation)) => {
+            let (score, lead) = (operation.score, operation.lead);
+            let said = format!("web: the task is '{}' ({score:.2}, ahead by {lead:.2})", operation.name);
+            (operation.name.to_owned(), said)
         }
-    }
-    sensed
+        Ok(None) => (String::new(), "web: no task is known".to_owned()),
+        Err(problem) => (String::new(), format!("web: the task could not be read: {problem}")),
+    };
+    Operation { name, trace: vec![said] }
 }

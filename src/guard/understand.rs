@@ -1,6 +1,6 @@
 //! The deterministic half of a check: canonicalise, effects, facts, screen.
 
-use super::sense::Sensed;
+use super::sense::Operation;
 use super::{Settings, UnknownPrograms};
 use crate::action::{Action, Context};
 use crate::canonical::{self, canonical};
@@ -37,9 +37,9 @@ pub(super) fn understand(
     context: &Context,
     policy: &Policy,
     settings: &Settings,
-    sensed: Sensed,
+    operation: Operation,
 ) -> Understood {
-    let mut trace = sensed.trace;
+    let mut trace = operation.trace;
     let account = facts::account(context);
     let who = effect::Who { name: &account.name, home: &account.home };
     let around: &dyn effect::shell::Surroundings = match &context.environment {
@@ -67,7 +67,7 @@ pub(super) fn understand(
     trace.extend(reading.steps.iter().map(|step| format!("effects: {step}")));
 
     for effect in reading.effects.iter_mut().filter(|e| e.verb == Verb::Browse) {
-        effect.operation.clone_from(&sensed.operation);
+        effect.operation.clone_from(&operation.name);
     }
 
     // facts
@@ -91,8 +91,7 @@ pub(super) fn understand(
         }
         screened.extend(found.into_iter().map(|f| (query, settings.unknown_programs.apply(query, f))));
     }
-    let mut findings = sensed.findings;
-    findings.extend(policy::together(&gathered.subject, screened, policy));
+    let mut findings = policy::together(&gathered.subject, screened, policy);
     if reading.effects.is_empty() && !text.trim().is_empty() {
         findings.push(harmless());
     }

@@ -2,77 +2,113 @@
 //!
 //! It costs about a microsecond. It chooses which segments are worth an embedding, and is one input of the head.
 
-use std::collections::HashSet;
+use super::lexicon::Lexicon;
 use std::sync::LazyLock;
 
 /// Verbs that orders begin with.
-static VERBS: LazyLock<HashSet<&'static str>> =
-    LazyLock::new(|| include_str!("verbs.txt").split_whitespace().collect());
-/// Words before the verb of an order.
-const LEADS: [&str; 37] = [
-    "and",
-    "then",
-    "now",
-    "also",
-    "just",
-    "please",
-    "kindly",
-    "next",
-    "finally",
-    "first",
-    "instead",
-    "second",
-    "so",
-    "but",
-    "or",
-    "note",
-    "important",
-    "urgent",
-    "always",
-    "simply",
-    "only",
-    "immediately",
-    "to",
-    "step",
-    "user",
-    "hi",
-    "hello",
-    "hey",
-    "again",
-    "additionally",
-    "lastly",
-    "must",
-    "should",
-    "i",
-    "you",
-    "warning",
-    "attention",
-];
-/// Words of talk with an assistant.
-const TALK: [&str; 17] = [
-    "instruction",
-    "instructions",
-    "prompt",
-    "prompts",
-    "system",
-    "assistant",
-    "ai",
-    "response",
-    "answer",
-    "reply",
-    "output",
-    "password",
-    "user",
-    "task",
-    "say",
-    "your",
-    "ignore",
-];
-/// Verbs that give an order away also in the middle of a sentence.
-const INNER: [&str; 10] =
-    ["send", "say", "write", "include", "ignore", "print", "repeat", "transfer", "delete", "translate"];
-const JOINTS: [&str; 6] = ["and", "then", "now", "also", "must", "to"];
-const ASKS: [&str; 11] = ["how", "what", "why", "who", "when", "where", "which", "is", "are", "does", "do"];
+static VERBS: LazyLock<Lexicon> = LazyLock::new(|| {
+    let verbs: Vec<&str> = include_str!("verbs.txt").split_whitespace().collect();
+    Lexicon::of(&[(&verbs, 1)])
+});
+
+/// A word before the verb of an order.
+const LEAD: u16 = 1;
+/// A word of talk with an assistant.
+const TALK: u16 = 1 << 1;
+/// A verb that gives an order away also in the middle of a sentence.
+const INNER: u16 = 1 << 2;
+/// A word after which such a verb stands.
+const JOINT: u16 = 1 << 3;
+/// A word that a question begins with.
+const ASKS: u16 = 1 << 4;
+const PLEASE: u16 = 1 << 5;
+const CAN: u16 = 1 << 6;
+const YOU: u16 = 1 << 7;
+const MUST: u16 = 1 << 8;
+/// A word of the writer.
+const OWN: u16 = 1 << 9;
+/// A word that forbids, before a verb or "not".
+const NEGATES: u16 = 1 << 10;
+const NOT: u16 = 1 << 11;
+
+static KINDS: LazyLock<Lexicon> = LazyLock::new(|| {
+    Lexicon::of(&[
+        (
+            &[
+                "and",
+                "then",
+                "now",
+                "also",
+                "just",
+                "please",
+                "kindly",
+                "next",
+                "finally",
+                "first",
+                "instead",
+                "second",
+                "so",
+                "but",
+                "or",
+                "note",
+                "important",
+                "urgent",
+                "always",
+                "simply",
+                "only",
+                "immediately",
+                "to",
+                "step",
+                "user",
+                "hi",
+                "hello",
+                "hey",
+                "again",
+                "additionally",
+                "lastly",
+                "must",
+                "should",
+                "i",
+                "you",
+                "warning",
+                "attention",
+            ],
+            LEAD,
+        ),
+        (
+            &[
+                "instruction",
+                "instructions",
+                "prompt",
+                "prompts",
+                "system",
+                "assistant",
+                "ai",
+                "response",
+                "answer",
+                "reply",
+                "output",
+                "password",
+                "user",
+                "task",
+                "say",
+                "your",
+                "ignore",
+            ],
+            TALK,
+        ),
+        (&["send", "say", "write", "include", "ignore", "print", "repeat", "transfer", "delete", "translate"], INNER),
+        (&["and", "then", "now", "also", "must", "to"], JOINT),
+        (&["how", "what", "why", "who", "when", "where", "which", "is", "are", "does", "do"], ASKS),
+        (&["please"], PLEASE),
+        (&["can", "could", "would", "will"], CAN),
+        (&["you"], YOU),
+        (&["must"], MUST),
+        (&["my", "me"], OWN),
+        (&["don't", "do", "never"], NEGATES),
+        (&["not"], NOT),
+    ])
+});
 
 /// What the words of a segment say.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -88,16 +124,15 @@ pub struct Directive {
 /// Reads a segment.
 #[must_use]
 pub fn directive(segment: &str) -> Directive {
-    let lower = segment.to_ascii_lowercase();
-    let words = words(&lower);
-    let word = |at: usize| words.get(at).map_or("", |(_, word)| *word);
-    let has = |wanted: &str| words.iter().any(|(_, word)| *word == wanted);
-    let pair = |first: &[&str], second: &str| {
-        words.windows(2).any(|two| matches!(two, [(_, a), (_, b)] if first.contains(a) && *b == second))
+    let words = words(segment);
+    let is = |at: usize, kind: u16| words.get(at).is_some_and(|word| word.kinds & kind != 0);
+    let has = |kind: u16| words.iter().any(|word| word.kinds & kind != 0);
+    let pair = |first: u16, second: u16| {
+        words.windows(2).any(|two| matches!(two, [a, b] if a.kinds & first != 0 && b.kinds & second != 0))
     };
-    let please = has("please");
-    let could = pair(&["can", "could", "would", "will"], "you");
-    let found = Directive { score: 0.0, polite: please || could, own: has("my") || has("me") };
+    let please = has(PLEASE);
+    let could = pair(CAN, YOU);
+    let found = Directive { score: 0.0, polite: please || could, own: has(OWN) };
     if words.len() < 3 {
         return Directive { score: if words.is_empty() { 0.0 } else { 0.2 }, ..found };
     }
@@ -105,9 +140,9 @@ pub fn directive(segment: &str) -> Directive {
         return Directive { score: 0.3, ..found };
     }
     let mut score = 0.0_f32;
-    let lead = (0..3).take_while(|&at| LEADS.contains(&word(at))).count();
-    let negated = matches!(word(lead), "don't" | "do" | "never");
-    if VERBS.contains(word(lead)) || (negated && (VERBS.contains(word(lead + 1)) || word(lead + 1) == "not")) {
+    let lead = (0..3).take_while(|&at| is(at, LEAD)).count();
+    let verb = |at: usize| words.get(at).is_some_and(|word| VERBS.bits(word.text) != 0);
+    if verb(lead) || (is(lead, NEGATES) && (verb(lead + 1) || is(lead + 1, NOT))) {
         score += 2.0;
     }
     if please {
@@ -116,22 +151,22 @@ pub fn directive(segment: &str) -> Directive {
     if could {
         score += 1.5;
     }
-    let inner = words.iter().enumerate().any(|(at, (place, verb))| {
-        INNER.contains(verb) && {
-            let before = lower.as_bytes().get(..*place).unwrap_or_default();
+    let inner = words.iter().enumerate().any(|(at, word)| {
+        word.kinds & INNER != 0 && {
+            let before = segment.as_bytes().get(..word.begin).unwrap_or_default();
             let mark = before.iter().rfind(|byte| **byte != b' ').copied();
-            at == 0 || matches!(mark, Some(b',' | b';' | b':' | b'-')) || JOINTS.contains(&word(at - 1))
+            at == 0 || matches!(mark, Some(b',' | b';' | b':' | b'-')) || is(at - 1, JOINT)
         }
     });
     if inner {
         score += 0.7;
     }
-    if ASKS.contains(&word(0)) && lower.contains('?') {
+    if is(0, ASKS) && segment.contains('?') {
         score += 1.2;
     }
-    let talk = words.iter().filter(|(_, word)| TALK.contains(word)).count() + usize::from(pair(&["you"], "must"));
+    let talk = words.iter().filter(|word| word.kinds & TALK != 0).count() + usize::from(pair(YOU, MUST));
     score += (talk.min(5) as f32) * 0.4;
-    if lower.contains("http:") || lower.contains("https:") || lower.contains("www.") || lower.contains('@') {
+    if address(segment.as_bytes()) {
         score += 0.4;
     }
     if found.own {
@@ -143,32 +178,50 @@ pub fn directive(segment: &str) -> Directive {
     Directive { score, ..found }
 }
 
-/// The words of lower-case ASCII text and where each begins.
-fn words(lower: &str) -> Vec<(usize, &str)> {
-    let letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'\'';
-    let (mut found, mut begin) = (Vec::with_capacity(16), None);
-    for (at, byte) in lower.bytes().chain([b' ']).enumerate() {
-        match begin {
-            None if letter(byte) => begin = Some(at),
-            Some(from) if !letter(byte) => {
-                found.extend(lower.get(from..at).map(|word| (from, word)));
-                begin = None;
-            }
-            _ => {}
-        }
+/// A word of a segment.
+struct Word<'a> {
+    text: &'a str,
+    begin: usize,
+    kinds: u16,
+}
+
+/// The words of the ASCII letters of a text.
+fn words(text: &str) -> Vec<Word<'_>> {
+    let other = |byte: &u8| !byte.is_ascii_alphabetic() && *byte != b'\'';
+    let (mut found, mut begin) = (Vec::with_capacity(16), 0);
+    for part in text.as_bytes().split(other) {
+        let own = text.get(begin..begin + part.len()).filter(|own| !own.is_empty());
+        found.extend(own.map(|text| Word { text, begin, kinds: KINDS.bits(text) }));
+        begin += part.len() + 1;
     }
     found
+}
+
+/// It has an address of the web or of mail in it.
+fn address(bytes: &[u8]) -> bool {
+    let after = |at: usize, word: &[u8]| {
+        bytes.get(..at).is_some_and(|before| {
+            before
+                .len()
+                .checked_sub(word.len())
+                .and_then(|from| before.get(from..))
+                .is_some_and(|end| end.eq_ignore_ascii_case(word))
+        })
+    };
+    bytes.iter().enumerate().any(|(at, byte)| match byte {
+        b'@' => true,
+        b':' => after(at, b"http") || after(at, b"https"),
+        b'.' => after(at, b"www"),
+        _ => false,
+    })
 }
 
 /// It is a line of a program rather than a sentence.
 fn code(segment: &str) -> bool {
     let bytes = segment.as_bytes();
-    let marks = bytes.iter().enumerate().filter(|(at, byte)| match byte {
-        b'=' | b';' | b'{' | b'}' | b'<' | b'>' | b'_' => true,
-        b'(' => *at > 0 && bytes.get(at - 1).is_some_and(u8::is_ascii_alphanumeric),
-        _ => false,
-    });
-    if marks.count() * 25 > segment.len() {
+    let marks = bytes.iter().filter(|byte| matches!(byte, b'=' | b';' | b'{' | b'}' | b'<' | b'>' | b'_')).count();
+    let calls = bytes.windows(2).filter(|two| matches!(two, [before, b'('] if before.is_ascii_alphanumeric())).count();
+    if (marks + calls) * 25 > segment.len() {
         return true;
     }
     let first = segment.split_whitespace().next().unwrap_or_default();

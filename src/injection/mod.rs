@@ -10,6 +10,7 @@
 
 pub mod directive;
 pub mod head;
+mod lexicon;
 mod reading;
 mod rules;
 #[cfg(test)]

@@ -4,11 +4,13 @@
 //! 2. What tag characters spell, what encodings hold, what a page hides: each is a reading of its own.
 //! 3. Within a reading, a segment that makes more sense in ROT13 or without digits for letters is read so.
 
+use super::lexicon::Lexicon;
 use crate::canonical::mapped::{Mapped, mapped};
 use crate::canonical::{self, canonical};
 use crate::untrusted::html;
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// Decoded texts and hidden parts are read up to so many.
 const READINGS: usize = 64;
@@ -137,33 +139,32 @@ const COMMON: [&str; 54] = [
     "previous",
 ];
 
+static SENSE: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::of(&[(&COMMON, 1)]));
+
 /// A segment in the spelling in which it makes most sense; ROT13 and leetspeak keep its length.
 pub(super) fn respelt(segment: &str) -> Option<String> {
-    let plain = sense(segment);
-    let letters = segment.bytes().filter(u8::is_ascii_alphabetic).count();
-    if letters < 6 {
+    if segment.bytes().filter(u8::is_ascii_alphabetic).take(6).count() < 6 {
         return None;
     }
+    let odd = segment.bytes().any(|byte| byte.is_ascii_digit() || matches!(byte, b'@' | b'$'));
+    let plain = sense(segment, if odd { usize::MAX } else { 1 });
     if plain == 0 {
         let turned: String = segment.chars().map(rot13).collect();
-        if sense(&turned) > 0 {
+        if sense(&turned, 1) > 0 {
             return Some(turned);
         }
     }
-    if !segment.bytes().any(|byte| byte.is_ascii_digit() || matches!(byte, b'@' | b'$')) {
+    if !odd {
         return None;
     }
     let straight = unleet(segment)?;
-    (sense(&straight) > plain).then_some(straight)
+    (sense(&straight, plain + 1) > plain).then_some(straight)
 }
 
-fn sense(text: &str) -> usize {
+/// How many words make sense, up to so many.
+fn sense(text: &str, most: usize) -> usize {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '@' | '$'));
-    words.filter(|word| !word.is_empty() && word.len() <= 12 && known(word)).count()
-}
-
-fn known(word: &str) -> bool {
-    COMMON.iter().any(|common| common.len() == word.len() && common.eq_ignore_ascii_case(word))
+    words.filter(|word| SENSE.bits(word) != 0).take(most).count()
 }
 
 fn rot13(c: char) -> char {

@@ -4,7 +4,7 @@ use super::claim::Claim;
 use super::demand::delegates;
 use super::pieces::pieces;
 use super::read::{Piece, Seen};
-use super::spans::{holds, identifying, named, plain, stems};
+use super::spans::{Words, holds, identifying, named, plain, stems};
 use crate::embed::{EmbedError, Embedder, similarity};
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ pub(super) async fn weigh(
     let theirs: Vec<&str> = near.iter().map(|p| p.text.as_str()).collect();
     let by_request = best(&claim.description, &ours, embedder).await?.1;
     let (place, by_read) = best(&claim.description, &theirs, embedder).await?;
-    let said: String = seen.pieces.iter().filter(|p| p.object).map(|p| format!("{}\n", p.plain)).collect();
+    let said: String = seen.pieces.iter().filter(|p| p.object).flat_map(|p| [p.plain.as_str(), "\n"]).collect();
     let bonus = VALUES * (share(claim, &said) - share(claim, &asked));
     let floor = if delegated { DELEGATED } else { FLOOR };
     Ok(match near.get(place) {
@@ -156,15 +156,16 @@ fn share(claim: &Claim, text: &str) -> f32 {
 /// The texts that share most words with a description.
 fn likeliest<T>(description: &str, texts: Vec<T>, text: impl Fn(&T) -> &str, most: usize) -> Vec<T> {
     let wanted = stems(description);
-    let mut ranked: Vec<(f64, T)> = texts.into_iter().map(|t| (overlap(&wanted, &stems(text(&t))), t)).collect();
+    let mut ranked: Vec<(f64, T)> = texts.into_iter().map(|t| (overlap(&wanted, text(&t)), t)).collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     ranked.truncate(most);
     ranked.into_iter().map(|(_, t)| t).collect()
 }
 
-fn overlap(wanted: &BTreeSet<String>, stems: &BTreeSet<String>) -> f64 {
+fn overlap(wanted: &BTreeSet<String>, text: &str) -> f64 {
     let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
-    count(wanted.intersection(stems).count()) / (3.0 + count(stems.len()).sqrt())
+    let (all, shared) = Words::of(text).overlap(wanted);
+    count(shared) / (3.0 + count(all).sqrt())
 }
 
 /// The text nearest in meaning and how near it is.

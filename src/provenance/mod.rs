@@ -56,28 +56,24 @@ const QUOTED: usize = 160;
 /// The sentences of an observation that ask for something, and those around them: what must not be forgotten of it.
 #[must_use]
 pub fn orders(observation: &Observation) -> String {
-    let seen = read::read(std::slice::from_ref(observation));
+    let seen = read::read_here(std::slice::from_ref(observation));
     let near = seen.pieces.iter().filter(|piece| piece.near || piece.order);
     near.map(|piece| piece.text.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 /// The sentences of what was read that ask for something, the newest first: no more than a prompt may hold.
 pub(crate) async fn asked(context: &Context) -> Vec<String> {
-    let observations = context.observations.clone();
-    let read = move || {
-        let seen = read::read(&observations);
-        // what the detector sees first: orders that are none may be many
-        let signals = seen.signals.iter().map(|(_, _, text)| short(text));
-        let mut asked: Vec<String> = Vec::new();
-        for one in signals.chain(seen.orders().map(|piece| short(&piece.text))) {
-            if asked.len() < ASKED && !asked.contains(&one) {
-                asked.push(one);
-            }
-        }
-        asked
-    };
     // what broke down is told by the stage that has to read it
-    tokio::task::spawn_blocking(read).await.unwrap_or_default()
+    let seen = read::read(&context.observations).await.unwrap_or_default();
+    // what the detector sees first: orders that are none may be many
+    let signals = seen.signals.iter().map(|(_, _, text)| short(text));
+    let mut asked: Vec<String> = Vec::new();
+    for one in signals.chain(seen.orders().map(|piece| short(&piece.text))) {
+        if asked.len() < ASKED && !asked.contains(&one) {
+            asked.push(one);
+        }
+    }
+    asked
 }
 
 /// What is found about where an action comes from; empty where nothing was read that asks for anything.
@@ -119,8 +115,7 @@ async fn local(action: &Action, context: &Context) -> Option<Finding> {
         }
         action => claim::claim(action)?,
     };
-    let mut texts = context.local.clone();
-    let Ok(seen) = tokio::task::spawn_blocking(move || read::read(&std::mem::take(&mut texts))).await else {
+    let Some(seen) = read::read(&context.local).await else {
         return Some(finding(
             Outcome::Unknown,
             "provenance:failure",
@@ -144,9 +139,7 @@ async fn foreign(action: &Action, context: &Context, embedder: Option<&dyn Embed
     if context.observations.is_empty() {
         return Vec::new();
     }
-    // a large page takes long to read, and must not hold up the thread on which the deadline runs
-    let observations = context.observations.clone();
-    let Ok(seen) = tokio::task::spawn_blocking(move || read::read(&observations)).await else {
+    let Some(seen) = read::read(&context.observations).await else {
         let reason = "what the agent has read could not be looked at".to_owned();
         return vec![finding(Outcome::Unknown, "provenance:failure", reason)];
     };

@@ -33,6 +33,8 @@ fn push<'a>(found: &mut Vec<&'a str>, text: &'a str, begin: usize, end: usize) {
 /// Whether a piece ends here: how many bytes still belong to it, and how many are passed over.
 fn cut(rest: &[u8]) -> Option<(usize, usize)> {
     match rest {
+        // most bytes end nothing
+        [b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9', ..] => None,
         [b'\n' | b'\r', ..] => Some((0, 1)),
         [b'\\', b'n', ..] => Some((0, 2)),
         [b'.' | b'!' | b'?' | b';', next, ..] if next.is_ascii_whitespace() => Some((1, 2)),

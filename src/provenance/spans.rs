@@ -1,31 +1,107 @@
 //! Words and values in texts: what occurs where.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// Words of a name or a text, lower case, in one piece of memory: `sendDirectMessage`, `send_direct-message` and
+/// `send direct message` agree.
+#[derive(Debug)]
+pub(super) struct Words {
+    lower: String,
+    places: Vec<Range<usize>>,
+}
+
+impl Words {
+    pub fn of(text: &str) -> Self {
+        if text.is_ascii() {
+            let places = places(text.bytes().enumerate().map(|(at, byte)| (at..at + 1, ascii(byte))), text.len());
+            return Self { lower: text.to_ascii_lowercase(), places };
+        }
+        let mut lower = String::with_capacity(text.len());
+        let letters = text.chars().map(|c| {
+            let begin = lower.len();
+            lower.extend(c.to_lowercase());
+            (begin..lower.len(), class(c))
+        });
+        let places = places(letters, text.len());
+        Self { lower, places }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.places.iter().filter_map(|place| self.lower.get(place.clone()))
+    }
+
+    /// How many different stems there are, and how many of them are wanted; nothing where none is.
+    pub fn overlap(&self, wanted: &BTreeSet<String>) -> (usize, usize) {
+        if !self.iter().any(|word| wanted.contains(stem(word))) {
+            return (0, 0);
+        }
+        let mut stems: Vec<&str> = self.iter().map(stem).collect();
+        stems.sort_unstable();
+        stems.dedup();
+        (stems.len(), stems.iter().filter(|stem| wanted.contains(**stem)).count())
+    }
+}
+
+/// What a character is to the words around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Outside,
+    Lower,
+    Upper,
+    Number,
+    /// A letter without case.
+    Letter,
+}
+
+fn class(c: char) -> Class {
+    match c {
+        c if c.is_uppercase() => Class::Upper,
+        c if c.is_lowercase() => Class::Lower,
+        c if c.is_numeric() => Class::Number,
+        c if c.is_alphanumeric() => Class::Letter,
+        _ => Class::Outside,
+    }
+}
+
+fn ascii(byte: u8) -> Class {
+    match byte {
+        b'A'..=b'Z' => Class::Upper,
+        b'a'..=b'z' => Class::Lower,
+        b'0'..=b'9' => Class::Number,
+        _ => Class::Outside,
+    }
+}
+
+/// Where the words are, of characters with their places. A capital begins one after a small letter or a number, and after a
+/// capital where a small letter follows.
+fn places(characters: impl Iterator<Item = (Range<usize>, Class)>, length: usize) -> Vec<Range<usize>> {
+    let mut found = Vec::with_capacity(length / 4);
+    let (mut open, mut previous): (Option<Range<usize>>, Class) = (None, Class::Outside);
+    let mut characters = characters.peekable();
+    while let Some((place, class)) = characters.next() {
+        let hump = class == Class::Upper
+            && match previous {
+                Class::Lower | Class::Number => true,
+                Class::Upper => characters.peek().is_some_and(|(_, next)| *next == Class::Lower),
+                Class::Outside | Class::Letter => false,
+            };
+        if hump || class == Class::Outside {
+            found.extend(open.take());
+        }
+        if class != Class::Outside {
+            open = Some(open.map_or(place.start, |word| word.start)..place.end);
+        }
+        previous = class;
+    }
+    found.extend(open);
+    found
+}
 
 /// Words of a name or a text, lower case: `sendDirectMessage`, `send_direct-message` and `send direct message` agree.
 #[must_use]
 pub fn words(name: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut word = String::new();
-    let mut previous = ' ';
-    let mut characters = name.chars().peekable();
-    while let Some(c) = characters.next() {
-        let hump = c.is_uppercase()
-            && (previous.is_lowercase()
-                || previous.is_numeric()
-                || (previous.is_uppercase() && characters.peek().is_some_and(|next| next.is_lowercase())));
-        if (hump || !c.is_alphanumeric()) && !word.is_empty() {
-            found.push(std::mem::take(&mut word));
-        }
-        if c.is_alphanumeric() {
-            word.extend(c.to_lowercase());
-        }
-        previous = c;
-    }
-    if !word.is_empty() {
-        found.push(word);
-    }
-    found
+    Words::of(name).iter().map(str::to_owned).collect()
 }
 
 /// The word without the commonest English endings.
@@ -44,7 +120,7 @@ pub fn stem(word: &str) -> &str {
 /// The stems of a text.
 #[must_use]
 pub fn stems(text: &str) -> BTreeSet<String> {
-    words(text).iter().map(|w| stem(w).to_owned()).collect()
+    Words::of(text).iter().map(|w| stem(w).to_owned()).collect()
 }
 
 /// Lower case, blanks made single: the form in which values are looked for.
@@ -55,7 +131,13 @@ pub fn plain(text: &str) -> String {
         if !plain.is_empty() {
             plain.push(' ');
         }
-        plain.extend(word.chars().flat_map(char::to_lowercase));
+        if word.is_ascii() {
+            let begin = plain.len();
+            plain.push_str(word);
+            plain.get_mut(begin..).into_iter().for_each(str::make_ascii_lowercase);
+        } else {
+            plain.extend(word.chars().flat_map(char::to_lowercase));
+        }
     }
     plain
 }

@@ -38,8 +38,8 @@ pub fn segments(text: &str, budget: &Budget) -> Segments {
     let bytes = text.as_bytes().get(..limit).unwrap_or_default();
     let mut found = Segments { kept: Vec::new(), unread: text.len() - limit };
     let (mut begin, mut at) = (0, 0);
-    while at < bytes.len() {
-        let length = boundary(bytes, at);
+    while let Some(byte) = bytes.get(at) {
+        let length = if opens(*byte) { boundary(bytes, at) } else { 0 };
         at += length.max(1);
         if length > 0 || at - begin >= LONGEST || at >= bytes.len() {
             let mut end = at;
@@ -57,6 +57,11 @@ pub fn segments(text: &str, budget: &Budget) -> Segments {
         }
     }
     found
+}
+
+/// A boundary may begin with it.
+fn opens(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\\' | b'.' | b'!' | b'?' | 0xe3 | b'"' | b'\'' | b'{' | b'[' | b'|' | b' ' | b'<' | b'-')
 }
 
 /// The bytes of a boundary at a place; 0 where there is none.

@@ -114,7 +114,7 @@ fn the_log_tells_each_stage_and_nothing_of_what_was_asked() {
     let (code, _, log) = ran(agrail(home.path()).args(check));
     assert_eq!(code, 3);
     for span in
-        ["sense", "understand", "effects", "facts", "screen", "paraphrase", "analyze", "execute", "record", "audit"]
+        ["origin", "understand", "effects", "facts", "screen", "paraphrase", "analyze", "execute", "record", "audit"]
     {
         assert!(log.contains(span), "{span}: {log}");
     }
