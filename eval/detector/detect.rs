@@ -3,6 +3,7 @@
 use super::texts::{self, Expected, Labelled};
 use crate::run::{progress, sources};
 use agrail::embed::MiniLm;
+use agrail::injection::head::Head;
 use agrail::injection::{Basis, Detector, Report};
 use anyhow::{Context, Result};
 use comfy_table::{Table, presets};
@@ -10,7 +11,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -26,6 +27,9 @@ pub struct Args {
     /// Rules alone, without the head.
     #[arg(long)]
     rules: bool,
+    /// The weights of another head, such as `head.json` of a run of `agrail evolve`.
+    #[arg(long, value_name = "FILE", conflicts_with = "rules")]
+    head: Option<PathBuf>,
 }
 
 #[derive(Debug, Serialize)]
@@ -48,6 +52,14 @@ pub fn detector(rules: bool) -> Result<Detector> {
     Ok(Detector::with_head(Arc::new(MiniLm::new(sources()?))))
 }
 
+/// A detector with the head of a file.
+fn with_head(path: &Path) -> Result<Detector> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+    let head: Head = serde_json::from_str(&text).with_context(|| format!("{shown} holds no head"))?;
+    Ok(Detector::with_weights(Arc::new(MiniLm::new(sources()?)), Arc::new(head)))
+}
+
 /// The report on one text; an embedding that fails is an error here, because figures must not mix the two.
 pub async fn one(detector: &Detector, text: &str) -> Result<Report> {
     let report = detector.examine(&[text]).await.pop().context("no report")?;
@@ -60,7 +72,7 @@ pub async fn one(detector: &Detector, text: &str) -> Result<Report> {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
     let texts = texts::read(&args.texts)?;
-    let detector = detector(args.rules)?;
+    let detector = args.head.as_deref().map_or_else(|| detector(args.rules), with_head)?;
     let shown = args.results.display();
     let mut out = BufWriter::new(File::create(&args.results).with_context(|| format!("cannot write {shown}"))?);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;

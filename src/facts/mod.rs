@@ -22,7 +22,7 @@ pub use process::ProcessFacts;
 pub use url::FETCH;
 
 use crate::action::Context;
-use crate::effect::shell::Surroundings;
+use crate::effect::shell::{Surroundings, Unread};
 use accounts::Accounts;
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
@@ -194,8 +194,12 @@ impl Environment {
 }
 
 impl Surroundings for Environment {
-    fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, String> {
-        self.read_script(path, max).map_err(|e| e.to_string())
+    fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, Unread> {
+        let unread = |problem: FactsError| Unread {
+            why: problem.to_string(),
+            nothing: probe::is_there(&self.inner.folder, path) == Some(false),
+        };
+        self.read_script(path, max).map_err(unread)
     }
 
     fn folder(&self, path: &str) -> Option<bool> {

@@ -80,6 +80,18 @@ pub(super) fn read(root: &OwnedFd, path: &str, max: usize) -> Result<Vec<u8>, St
     Ok(content)
 }
 
+/// Is there anything? `None`: not known.
+pub(super) fn is_there(root: &OwnedFd, path: &str) -> Option<bool> {
+    if path.contains('\0') {
+        return Some(false);
+    }
+    match open(root, path, LOOK) {
+        Ok(_) => Some(true),
+        Err(Errno::NOENT | Errno::NOTDIR) => Some(false),
+        Err(_) => None,
+    }
+}
+
 /// Is there a folder? `None`: not known.
 pub(super) fn is_folder(root: &OwnedFd, path: &str) -> Option<bool> {
     if path.contains('\0') {

@@ -93,7 +93,7 @@ impl Shell<'_> {
                     self.add(effect);
                     return Some(String::from_utf8_lossy(&content).into_owned());
                 }
-                Err(error) => why = error,
+                Err(unread) => why = unread.why,
             }
         }
         let path = super::tidy(&format!("{folder}/{}", names.last().unwrap_or(&"Makefile")));

@@ -13,6 +13,7 @@ pub mod command;
 mod finder;
 mod interpreter;
 mod make;
+mod packages;
 mod sed;
 mod source;
 pub mod special;
@@ -36,19 +37,34 @@ const MANY: u64 = 10_000;
 
 /// What a shell knows before it runs: who, where, and which files it may look at.
 pub trait Surroundings {
-    /// The content of a script at an absolute path, at most `max` bytes; the error says why not.
-    fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, String>;
+    /// The content of a script at an absolute path, at most `max` bytes.
+    fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, Unread>;
 
     /// Is there a folder at an absolute path? `None`: not known.
     fn folder(&self, path: &str) -> Option<bool>;
+}
+
+/// Why a script was not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// In words.
+    pub why: String,
+    /// There is nothing at that path, or nowhere to look for it.
+    pub nothing: bool,
+}
+
+impl std::fmt::Display for Unread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.why)
+    }
 }
 
 /// Nothing can be read: scripts stay unknown.
 pub struct Nowhere;
 
 impl Surroundings for Nowhere {
-    fn script(&self, _path: &str, _max: usize) -> Result<Vec<u8>, String> {
-        Err("no environment to read it from".to_owned())
+    fn script(&self, _path: &str, _max: usize) -> Result<Vec<u8>, Unread> {
+        Err(Unread { why: "no environment to read it from".to_owned(), nothing: true })
     }
 
     fn folder(&self, _path: &str) -> Option<bool> {
@@ -100,6 +116,8 @@ pub(crate) struct Shell<'a> {
     running: Vec<String>,
     via: Vec<String>,
     privileged: bool,
+    /// A script of `package.json`: what is not in the table or has no reader is code of the project and its packages.
+    packaged: bool,
     background: bool,
     repeat: u64,
     endless: bool,
@@ -146,6 +164,7 @@ impl<'a> Shell<'a> {
             running: Vec::new(),
             via: Vec::new(),
             privileged: false,
+            packaged: false,
             background: false,
             repeat: 1,
             endless: false,
@@ -183,6 +202,9 @@ impl Shell<'_> {
     }
 
     pub(crate) fn unknown(&mut self, cause: Cause, what: &str, program: &str) {
+        if self.packaged && !self.privileged && matches!(cause, Cause::Program | Cause::Language) {
+            return self.step(|| format!("{what}: the project's own code, or that of one of its packages"));
+        }
         self.step(|| format!("unknown ({}): {what}", cause.as_str()));
         self.add(Effect::unknown(cause, what, program));
     }

@@ -162,11 +162,11 @@ impl Shell<'_> {
                 self.arguments = arguments;
                 output
             }
-            Err(why) => {
+            Err(unread) => {
                 self.add(effect);
-                self.step(|| format!("cannot read {path}: {why}"));
+                self.step(|| format!("cannot read {path}: {unread}"));
                 let mut unknown = Effect::unknown(Cause::Script, &path, written);
-                unknown.detail = why;
+                unknown.detail = unread.why;
                 self.add(unknown);
                 Output::default()
             }
