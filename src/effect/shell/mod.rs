@@ -11,6 +11,7 @@ mod branch;
 mod builtin;
 pub mod command;
 mod finder;
+mod git;
 mod interpreter;
 mod make;
 mod packages;

@@ -89,6 +89,7 @@ impl Shell<'_> {
             "read" => self.read_into(program, words),
             "shell-state" => self.change_shell(program, words),
             "watch" => self.watch(program, words, stdin),
+            "git" => return self.git(program, words, stdin),
             "package-scripts" => {
                 // what is no script is what the row says
                 return self.package_scripts(program, words).then(Output::default);
