@@ -139,7 +139,7 @@ fn runs(key: &str, value: &str) -> Runs {
     if key.contains(HOLE) {
         return Runs::Place;
     }
-    if PLACES.iter().any(|pattern| is(&pattern)) {
+    if PLACES.iter().any(is) {
         return Runs::Place;
     }
     let shell = value.starts_with('!') && (key.starts_with("alias.") || key.ends_with(".update"));
@@ -148,7 +148,7 @@ fn runs(key: &str, value: &str) -> Runs {
     // a helper without a path is one of git's own
     let helper = key.ends_with("helper")
         && value.split_whitespace().next().is_some_and(|first| !first.starts_with(['!', '/', '~', '.']));
-    if shell || (PROGRAMS.iter().any(|pattern| is(&pattern)) && !switch && !helper) {
+    if shell || (PROGRAMS.iter().any(is) && !switch && !helper) {
         Runs::Program
     } else {
         Runs::Nothing
