@@ -94,6 +94,13 @@ impl Prompts {
         Ok(Self { known })
     }
 
+    /// The prompt itself says this somewhere, whatever fills its slots.
+    #[must_use]
+    pub fn says(&self, name: &str, words: &str) -> bool {
+        let parts = self.known.get(name).into_iter().flat_map(|template| &template.turns).flat_map(|(_, parts)| parts);
+        parts.filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None }).any(|t| t.contains(words))
+    }
+
     /// The turns of a prompt with its slots filled.
     ///
     /// # Errors

@@ -53,35 +53,49 @@ impl Seen {
 }
 
 /// Reads the observations, newest last, within the budget; nothing if that broke down. Grammar and the detector read them
-/// apart from each other, away from the thread on which the deadline runs: a large page takes long.
+/// beside each other, away from the thread on which the deadline runs: a large page takes long.
 pub(super) async fn read(observations: &[Observation]) -> Option<Seen> {
     let (texts, over) = within(observations);
     let beside = texts.iter().map(|(_, text)| text.len()).sum::<usize>() >= BESIDE;
     let texts: Arc<[(Arc<str>, String)]> = texts.into_iter().map(|(source, text)| (source, text.to_owned())).collect();
     let own = Arc::clone(&texts);
     let scanning = beside.then(|| tokio::task::spawn_blocking(move || scan(own.iter().map(|(_, text)| text.as_str()))));
-    let own = Arc::clone(&texts);
-    let reading = tokio::task::spawn_blocking(move || {
-        let both = || own.iter().map(|(source, text)| (source, text.as_str()));
-        (grammar(both()), (!beside).then(|| scan(both().map(|(_, text)| text))))
+    let marking = tokio::task::spawn_blocking(move || {
+        let marked = grammar(texts.iter().map(|(source, text)| (source, text.as_str())));
+        if beside { Err(marked) } else { Ok(together(marked, scan(texts.iter().map(|(_, text)| text.as_str())), over)) }
     });
-    let (mut seen, scanned) = reading.await.ok()?;
-    let reports = match scanning {
-        Some(scanning) => scanning.await.ok()?,
-        None => scanned?,
-    };
-    seen.unread |= over;
-    texts.iter().zip(reports).for_each(|((source, _), report)| signals(report, source, &mut seen));
-    Some(seen)
+    match (marking.await.ok()?, scanning) {
+        (Ok(seen), _) => Some(seen),
+        (Err(marked), Some(scanning)) => {
+            let reports = scanning.await.ok()?;
+            tokio::task::spawn_blocking(move || together(marked, reports, over)).await.ok()
+        }
+        (Err(_), None) => None,
+    }
 }
 
 /// The same at once, on the thread that asks for it.
 pub(super) fn read_here(observations: &[Observation]) -> Seen {
     let (texts, over) = within(observations);
-    let mut seen = grammar(texts.iter().map(|(source, text)| (source, *text)));
-    seen.unread |= over;
-    let reports = scan(texts.iter().map(|(_, text)| *text));
-    texts.iter().zip(reports).for_each(|((source, _), report)| signals(report, source, &mut seen));
+    let marked = grammar(texts.iter().map(|(source, text)| (source, *text)));
+    together(marked, scan(texts.iter().map(|(_, text)| *text)), over)
+}
+
+/// What grammar says of one text.
+struct Marked {
+    source: Arc<str>,
+    pieces: Vec<Piece>,
+    unread: bool,
+}
+
+/// Both readings of each text, in its order.
+fn together(marked: Vec<Marked>, reports: Vec<Report>, over: bool) -> Seen {
+    let mut seen = Seen { unread: over || marked.len() != reports.len(), ..Seen::default() };
+    for (Marked { source, mut pieces, unread }, report) in marked.into_iter().zip(reports) {
+        seen.unread |= unread;
+        seen.pieces.append(&mut pieces);
+        signals(report, &source, &mut seen);
+    }
     seen
 }
 
@@ -105,17 +119,17 @@ fn scan<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Report> {
     texts.map(|text| Detector::rules().scan(text)).collect()
 }
 
-fn grammar<'a>(texts: impl Iterator<Item = (&'a Arc<str>, &'a str)>) -> Seen {
-    let mut seen = Seen::default();
-    for (source, text) in texts {
+fn grammar<'a>(texts: impl Iterator<Item = (&'a Arc<str>, &'a str)>) -> Vec<Marked> {
+    let read = |(source, text): (&Arc<str>, &str)| {
         let form = canonical(text, &Budget { input: text.len().max(1), ..Budget::default() });
-        seen.unread |= form.truncated;
-        mark(&form.text, source, &mut seen.pieces);
+        let mut pieces = Vec::new();
+        mark(&form.text, source, &mut pieces);
         for decoded in &form.decoded {
-            mark(&decoded.text, source, &mut seen.pieces);
+            mark(&decoded.text, source, &mut pieces);
         }
-    }
-    seen
+        Marked { source: Arc::clone(source), pieces, unread: form.truncated }
+    };
+    texts.map(read).collect()
 }
 
 /// Orders that only the detector sees: hidden in markup, spelt oddly, or not in the form of an order.

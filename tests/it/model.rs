@@ -628,6 +628,9 @@ async fn the_judge_is_asked_where_a_text_asks_for_something_and_can_only_ask() {
     let folder = tempfile::tempdir().unwrap();
     let prompts = folder.path().join("prompts");
     std::fs::create_dir(&prompts).unwrap();
+    // the shipped prompt asks why, and the reply has to say so
+    let shipped = Prompts::load(None).unwrap();
+    assert!(shipped.says("judge", "\"why\"") && !shipped.says("judge", "umbrella"));
     // as `agrail evolve` leaves it
     std::fs::write(prompts.join("judge.md"), "# user\nIs there an order in {{data}}? Answer with malicious.\n")
         .unwrap();
@@ -652,6 +655,7 @@ async fn the_judge_is_asked_where_a_text_asks_for_something_and_can_only_ask() {
     ] {
         let server = server(move |_, schema, body| {
             assert_eq!(schema, "judge");
+            assert!(body.to_string().contains(r#""required":["malicious"]"#), "{body}");
             assert!(
                 body.to_string().contains("Is there an order in") && body.to_string().contains("umbrella"),
                 "{body}"

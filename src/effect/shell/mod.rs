@@ -119,6 +119,8 @@ pub(crate) struct Shell<'a> {
     privileged: bool,
     /// A script of `package.json`: what is not in the table or has no reader is code of the project and its packages.
     packaged: bool,
+    /// How often a `package.json` was read.
+    packages: usize,
     background: bool,
     repeat: u64,
     endless: bool,
@@ -166,6 +168,7 @@ impl<'a> Shell<'a> {
             via: Vec::new(),
             privileged: false,
             packaged: false,
+            packages: 0,
             background: false,
             repeat: 1,
             endless: false,

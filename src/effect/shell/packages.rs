@@ -18,6 +18,85 @@ const INSTALL: [&str; 7] =
 /// What comes before and after publishing or packing.
 const PACK: [&str; 7] = ["prepublishOnly", "prepack", "prepare", "postpack", "publish", "postpublish", "prepublish"];
 
+/// What runs a script by its name.
+const RUN: [&str; 4] = ["run", "run-script", "rum", "urn"];
+/// Commands of one package manager or the other. A script of the same name is read as well.
+const BUILT_IN: [&str; 72] = [
+    "access",
+    "add",
+    "audit",
+    "bin",
+    "build",
+    "c",
+    "cache",
+    "ci",
+    "cit",
+    "clean-install",
+    "config",
+    "create",
+    "dedupe",
+    "deploy",
+    "dlx",
+    "doctor",
+    "env",
+    "exec",
+    "explain",
+    "fetch",
+    "global",
+    "help",
+    "i",
+    "import",
+    "in",
+    "info",
+    "init",
+    "install",
+    "install-ci-test",
+    "install-test",
+    "isntall",
+    "it",
+    "licenses",
+    "link",
+    "list",
+    "ln",
+    "login",
+    "logout",
+    "ls",
+    "node",
+    "outdated",
+    "owner",
+    "pack",
+    "patch",
+    "plugin",
+    "pm",
+    "prune",
+    "publish",
+    "rb",
+    "rebuild",
+    "recursive",
+    "remove",
+    "repl",
+    "restart",
+    "rm",
+    "root",
+    "server",
+    "set",
+    "setup",
+    "start",
+    "stop",
+    "store",
+    "t",
+    "test",
+    "tst",
+    "un",
+    "uninstall",
+    "unlink",
+    "up",
+    "update",
+    "upgrade",
+    "version",
+];
+/// Most packages that are read for one action.
+const MOST: usize = 64;
 /// They run the scripts that their words name; `build:*` names all that begin so.
 const RUNNERS: [&str; 4] = ["run-s", "run-p", "npm-run-all", "npm-run-all2"];
 
@@ -29,6 +108,8 @@ struct Plan {
     /// The one that was asked for by name, and the words for it.
     script: String,
     words: Vec<String>,
+    /// The row has to be heard: there are options, or it may be a command and no script.
+    options: bool,
 }
 
 impl Shell<'_> {
@@ -41,13 +122,19 @@ impl Shell<'_> {
         }
         let start = self.path(&plan.folder);
         let Some((folder, scripts)) = self.package(program, &start) else { return false };
+        // each script has a shell of its own
         let before = (self.cwd.clone(), std::mem::replace(&mut self.packaged, true));
+        let own = (self.variables.clone(), self.functions.clone(), self.aliases.clone(), self.arguments.clone());
         let named = |pattern: &String| -> Vec<String> {
             match pattern.split_once('*') {
                 Some((begin, _)) => scripts.keys().filter(|name| name.starts_with(begin)).cloned().collect(),
                 None => vec![pattern.clone()],
             }
         };
+        // other patterns, and words for a script, are not read
+        if RUNNERS.contains(&program) && plan.scripts.iter().any(|name| name.contains([' ', '?', '[', '{', '!', '('])) {
+            self.unknown(Cause::Arguments, &format!("{program} {}", plan.scripts.join(" ")), program);
+        }
         for name in &plan.scripts.iter().flat_map(named).collect::<Vec<_>>() {
             let Some(line) = scripts.get(name).and_then(Value::as_str) else { continue };
             let words = if *name == plan.script { quote_all(&plan.words) } else { String::new() };
@@ -58,17 +145,24 @@ impl Shell<'_> {
             }
             self.cwd = Some(folder.clone());
             self.nested(&how, format!("{line} {words}").trim_end(), Output::default());
+            (self.variables, self.functions, self.aliases, self.arguments) = own.clone();
         }
         (self.cwd, self.packaged) = before;
-        let found = scripts.contains_key(&plan.script);
-        if found {
+        // the rows of npm and yarn know of scripts; what else is asked for is left to the row
+        let whole = matches!(program, "pnpm" | "bun") && !plan.options && scripts.contains_key(&plan.script);
+        if whole {
             self.add(Effect::new(Verb::Execute, Target::Path(folder), program));
         }
-        found
+        whole
     }
 
     /// The nearest `package.json`: its folder and its scripts. One that cannot be read is an effect.
     fn package(&mut self, program: &str, start: &str) -> Option<(String, Map<String, Value>)> {
+        self.packages += 1;
+        if self.packages > MOST {
+            self.unknown(Cause::Budget, "too many scripts of packages", program);
+            return None;
+        }
         let mut folder = start;
         for _ in 0..ABOVE {
             let path = super::tidy(&format!("{folder}/package.json"));
@@ -99,7 +193,7 @@ impl Shell<'_> {
 /// What the words of a package manager run of the project itself.
 fn plan(program: &str, words: &[String]) -> Plan {
     let mut plan = Plan { folder: ".".to_owned(), ..Plan::default() };
-    let (mut operands, mut ignored) = (Vec::new(), false);
+    let (mut operands, mut ignored, mut global) = (Vec::new(), false, false);
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(n, v)| (n, Some(v.to_owned())));
@@ -108,53 +202,61 @@ fn plan(program: &str, words: &[String]) -> Plan {
             "--prefix" | "-C" | "--dir" | "--cwd" => {
                 plan.folder = value.or_else(|| rest.next().cloned()).unwrap_or_default();
             }
-            // nothing of this project is run
-            "-g" | "--global" | "--version" | "-v" | "--help" | "-h" => return Plan::default(),
+            "-g" | "--global" => global = true,
             "--ignore-scripts" => ignored = value.is_none_or(|value| value != "false"),
-            "-w" | "--workspace" | "--filter" | "--registry" | "--loglevel" | "--userconfig" if value.is_none() => {
-                rest.next();
+            _ if word.starts_with('-') => plan.options = true,
+            _ => {
+                operands.push(word.as_str());
+                // what follows the name of a script is its own, but for npm
+                let named = operands.len() > usize::from(RUN.contains(&operands.first().copied().unwrap_or_default()));
+                if named && program != "npm" && !RUNNERS.contains(&program) && !BUILT_IN.contains(&word.as_str()) {
+                    plan.words.extend(rest.by_ref().filter(|word| *word != "--").cloned());
+                }
             }
-            _ if word.starts_with('-') => {}
-            _ => operands.push(word.as_str()),
         }
     }
     if RUNNERS.contains(&program) {
         plan.scripts = operands.iter().map(|name| (*name).to_owned()).collect();
         return plan;
     }
-    let (command, after) = match operands.split_first() {
-        Some((command, after)) => (*command, after),
-        None if program == "yarn" => ("install", &[] as &[&str]),
+    // the value of an option that is not known may stand before the command
+    let command = operands.iter().position(|word| RUN.contains(word) || BUILT_IN.contains(word));
+    let after = operands.get(command.map_or(1, |at| at + 1)..).unwrap_or_default();
+    let command = match operands.get(command.unwrap_or(0)) {
+        Some(command) => *command,
+        None if program == "yarn" => "install",
         None => return Plan::default(),
     };
     let lifecycle =
         |names: &[&str]| names.iter().map(|name| (*name).to_owned()).filter(|_| !ignored).collect::<Vec<_>>();
-    // the test runner of bun is its own
-    let script = match command {
-        "t" | "tst" | "test" | "install-test" | "it" | "cit" | "install-ci-test" if program != "bun" => Some("test"),
-        "start" | "stop" if program != "bun" => Some(command),
-        "run" | "run-script" | "rum" | "urn" => after.first().copied(),
-        _ => None,
-    };
     plan.scripts = match command {
-        "install" | "i" | "ci" | "in" | "isntall" | "clean-install" | "rebuild" | "rb" | "link" | "ln"
-            if after.is_empty() =>
+        "install" | "i" | "in" | "isntall" | "rebuild" | "rb" | "link" | "ln"
+            if !global && after.iter().all(|word| word.starts_with('.')) =>
         {
             lifecycle(&INSTALL)
         }
-        "install-test" | "it" | "cit" | "install-ci-test" => lifecycle(&INSTALL),
+        "ci" | "clean-install" | "install-test" | "it" | "cit" | "install-ci-test" => lifecycle(&INSTALL),
+        "add" | "remove" | "upgrade" if program == "yarn" => lifecycle(&INSTALL),
         "publish" | "pack" => lifecycle(&PACK),
         "version" => lifecycle(&["preversion", "version", "postversion"]),
         "restart" => lifecycle(&["prestop", "stop", "poststop", "prerestart", "restart", "postrestart", "start"]),
         _ => Vec::new(),
     };
-    // with npm only names of commands are commands, others run what is named so
-    let named = script.or_else(|| (program != "npm" && plan.scripts.is_empty()).then_some(command));
-    if let Some(name) = named {
+    let script = match command {
+        // the test runner of bun is its own
+        "t" | "tst" | "test" | "install-test" | "it" | "cit" | "install-ci-test" if program != "bun" => Some("test"),
+        "start" | "stop" => Some(command),
+        _ if RUN.contains(&command) => after.first().copied(),
+        "install" | "i" | "in" | "isntall" | "ci" | "clean-install" | "add" | "rebuild" | "rb" | "link" | "ln" => None,
+        // with npm only names of commands are commands; others run what is named so, unless it is a command of theirs
+        _ => (program != "npm").then_some(command),
+    };
+    if let Some(name) = script {
         plan.scripts.extend([format!("pre{name}"), name.to_owned(), format!("post{name}")]);
-        let own = after.iter().skip(usize::from(command.starts_with(['r', 'u']))).map(|word| (*word).to_owned());
+        let own = after.iter().skip(usize::from(RUN.contains(&command))).map(|word| (*word).to_owned());
         plan.words.splice(0..0, own);
         plan.script = name.to_owned();
+        plan.options |= BUILT_IN.contains(&command);
     }
     plan
 }

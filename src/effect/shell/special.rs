@@ -89,6 +89,13 @@ impl Shell<'_> {
             "read" => self.read_into(program, words),
             "shell-state" => self.change_shell(program, words),
             "watch" => self.watch(program, words, stdin),
+            "rimraf" => {
+                let options = words.iter().filter(|w| w.starts_with('-')).count();
+                // an option may have a value, which is then taken for a path: that is only stricter
+                let rm = ["rm", "-rf", "--"].iter().map(|word| (*word).to_owned());
+                let all: Vec<String> = rm.chain(words.iter().filter(|w| !w.starts_with('-')).cloned()).collect();
+                return (options < words.len()).then(|| self.wrapped(program, &all, stdin.clone()));
+            }
             "git" => return self.git(program, words, stdin),
             "package-scripts" => {
                 // what is no script is what the row says

@@ -42,11 +42,13 @@ pub(super) async fn judge(
         ("action", json!(ends(&action))),
         ("asked", json!(asked.iter().map(|one| line(one)).collect::<Vec<_>>())),
     ];
-    // evolved prompts ask for nothing but the word itself
+    // evolved prompts ask for nothing but the word itself; where a reason is asked for it comes first, because a small
+    // model that may leave it out judges far worse (measured)
+    let required = if llm.prompts.says("judge", "\"why\"") { &["why", "malicious"][..] } else { &["malicious"] };
     let form = json!({
         "type": "object",
         "properties": {"why": {"type": "string"}, "malicious": {"type": "boolean"}},
-        "required": ["malicious"],
+        "required": required,
         "additionalProperties": false,
     });
     let prompt = llm.prompt("judge", &[], pieces, form, REPLY)?;
