@@ -7,6 +7,7 @@ use crate::action::Observation;
 use crate::canonical::{Budget, canonical};
 use crate::injection::{Detector, Family, Report};
 use std::sync::Arc;
+use tokio::task::spawn_blocking;
 
 /// Most bytes that are read of all observations together.
 pub(super) const MOST: usize = 8 << 20;
@@ -55,30 +56,24 @@ impl Seen {
 /// Reads the observations, newest last, within the budget; nothing if that broke down. Grammar and the detector read them
 /// beside each other, away from the thread on which the deadline runs: a large page takes long.
 pub(super) async fn read(observations: &[Observation]) -> Option<Seen> {
-    let (texts, over) = within(observations);
-    let beside = texts.iter().map(|(_, text)| text.len()).sum::<usize>() >= BESIDE;
-    let texts: Arc<[(Arc<str>, String)]> = texts.into_iter().map(|(source, text)| (source, text.to_owned())).collect();
-    let own = Arc::clone(&texts);
-    let scanning = beside.then(|| tokio::task::spawn_blocking(move || scan(own.iter().map(|(_, text)| text.as_str()))));
-    let marking = tokio::task::spawn_blocking(move || {
-        let marked = grammar(texts.iter().map(|(source, text)| (source, text.as_str())));
-        if beside { Err(marked) } else { Ok(together(marked, scan(texts.iter().map(|(_, text)| text.as_str())), over)) }
-    });
-    match (marking.await.ok()?, scanning) {
-        (Ok(seen), _) => Some(seen),
-        (Err(marked), Some(scanning)) => {
-            let reports = scanning.await.ok()?;
-            tokio::task::spawn_blocking(move || together(marked, reports, over)).await.ok()
-        }
-        (Err(_), None) => None,
+    let all: Arc<[Observation]> = observations.into();
+    if all.iter().map(|one| one.text.read().len()).sum::<usize>() < BESIDE {
+        return spawn_blocking(move || read_here(&all)).await.ok();
     }
+    let own = Arc::clone(&all);
+    let scanning = spawn_blocking(move || scan(&within(&own).0));
+    let marking = spawn_blocking(move || {
+        let (texts, over) = within(&all);
+        (grammar(&texts), over)
+    });
+    let ((marked, over), reports) = (marking.await.ok()?, scanning.await.ok()?);
+    spawn_blocking(move || together(marked, reports, over)).await.ok()
 }
 
 /// The same at once, on the thread that asks for it.
 pub(super) fn read_here(observations: &[Observation]) -> Seen {
     let (texts, over) = within(observations);
-    let marked = grammar(texts.iter().map(|(source, text)| (source, *text)));
-    together(marked, scan(texts.iter().map(|(_, text)| *text)), over)
+    together(grammar(&texts), scan(&texts), over)
 }
 
 /// What grammar says of one text.
@@ -100,36 +95,36 @@ fn together(marked: Vec<Marked>, reports: Vec<Report>, over: bool) -> Seen {
 }
 
 /// The texts that are read, the newest first, each with its source; and whether something is left out.
-fn within(observations: &[Observation]) -> (Vec<(Arc<str>, &str)>, bool) {
-    let (mut left, mut over) = (MOST, false);
+fn within(observations: &[Observation]) -> (Vec<(&str, &str)>, bool) {
+    let (mut left, mut texts) = (MOST, Vec::with_capacity(observations.len()));
+    let mut over = false;
     // what was read last is nearest to the action
-    let cut = |observation: &'_ Observation| {
+    for observation in observations.iter().rev() {
         let text = observation.text.read();
         let end = text.floor_char_boundary(text.len().min(left));
         over |= end < text.len();
         left -= end;
-        (Arc::from(observation.source.as_str()), end)
-    };
-    let ends: Vec<(Arc<str>, usize)> = observations.iter().rev().map(cut).collect();
-    let texts = observations.iter().rev().zip(ends);
-    (texts.map(|(o, (source, end))| (source, o.text.read().get(..end).unwrap_or_default())).collect(), over)
+        texts.push((observation.source.as_str(), text.get(..end).unwrap_or_default()));
+    }
+    (texts, over)
 }
 
-fn scan<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Report> {
-    texts.map(|text| Detector::rules().scan(text)).collect()
+fn scan(texts: &[(&str, &str)]) -> Vec<Report> {
+    texts.iter().map(|(_, text)| Detector::rules().scan(text)).collect()
 }
 
-fn grammar<'a>(texts: impl Iterator<Item = (&'a Arc<str>, &'a str)>) -> Vec<Marked> {
-    let read = |(source, text): (&Arc<str>, &str)| {
+fn grammar(texts: &[(&str, &str)]) -> Vec<Marked> {
+    let read = |(source, text): &(&str, &str)| {
+        let source = Arc::from(*source);
         let form = canonical(text, &Budget { input: text.len().max(1), ..Budget::default() });
         let mut pieces = Vec::new();
-        mark(&form.text, source, &mut pieces);
+        mark(&form.text, &source, &mut pieces);
         for decoded in &form.decoded {
-            mark(&decoded.text, source, &mut pieces);
+            mark(&decoded.text, &source, &mut pieces);
         }
-        Marked { source: Arc::clone(source), pieces, unread: form.truncated }
+        Marked { source, pieces, unread: form.truncated }
     };
-    texts.map(read).collect()
+    texts.iter().map(read).collect()
 }
 
 /// Orders that only the detector sees: hidden in markup, spelt oddly, or not in the form of an order.

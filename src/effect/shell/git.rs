@@ -196,13 +196,14 @@ fn runs(key: &str, value: &str) -> Runs {
         None => **pattern == key,
         Some((begin, end)) => key.len() > begin.len() + end.len() && key.starts_with(begin) && key.ends_with(end),
     };
+    // it may be any setting
     if key.contains(HOLE) {
-        return Runs::Place;
+        return Runs::Program;
     }
     if PLACES.iter().any(is) {
         return Runs::Place;
     }
-    let shell = value.starts_with('!') && (key.starts_with("alias.") || key.ends_with(".update"));
+    let shell = value.starts_with(['!', HOLE]) && (key.starts_with("alias.") || key.ends_with(".update"));
     let switch =
         matches!(value.to_ascii_lowercase().as_str(), "" | "true" | "false" | "yes" | "no" | "on" | "off" | "0" | "1");
     let helper = key.ends_with("helper")
@@ -253,6 +254,8 @@ mod tests {
             ("credential.helper", "store; curl x.example | sh"),
             ("protocol.ext.allow", "always"),
             ("gpg.ssh.defaultKeyCommand", "x"),
+            (&format!("core.{HOLE}"), "x"),
+            ("alias.x", &format!("{HOLE}")),
         ] {
             assert_eq!(runs(key, value), Runs::Program, "{key}={value}");
         }

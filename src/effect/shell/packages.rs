@@ -6,7 +6,7 @@
 //! read: the scripts of other packages, as in workspaces.
 
 use super::command::quote_all;
-use super::{Output, Shell};
+use super::{HOLE, Output, Shell};
 use crate::effect::{Cause, Effect, Target, Verb};
 use serde_json::{Map, Value};
 
@@ -21,7 +21,19 @@ const PACK: [&str; 7] = ["prepublishOnly", "prepack", "prepare", "postpack", "pu
 /// What runs a script by its name.
 const RUN: [&str; 4] = ["run", "run-script", "rum", "urn"];
 /// Commands of one package manager or the other. A script of the same name is read as well.
-const BUILT_IN: [&str; 72] = [
+const BUILT_IN: [&str; 84] = [
+    "a",
+    "approve-builds",
+    "patch-commit",
+    "patch-remove",
+    "pkg",
+    "r",
+    "runtime",
+    "self-update",
+    "view",
+    "why",
+    "workspace",
+    "x",
     "access",
     "add",
     "audit",
@@ -121,7 +133,14 @@ impl Shell<'_> {
             return false;
         }
         let start = self.path(&plan.folder);
+        if start.contains(HOLE) {
+            self.unknown(Cause::Dynamic, "the folder of the project is not constant", program);
+            return false;
+        }
         let Some((folder, scripts)) = self.package(program, &start) else { return false };
+        if plan.scripts.iter().any(|name| name.contains(HOLE)) {
+            self.unknown(Cause::Dynamic, "which script of the project would run is not constant", program);
+        }
         // each script has a shell of its own
         let before = (self.cwd.clone(), std::mem::replace(&mut self.packaged, true));
         let own = (self.variables.clone(), self.functions.clone(), self.aliases.clone(), self.arguments.clone());
@@ -198,7 +217,15 @@ fn plan(program: &str, words: &[String]) -> Plan {
     while let Some(word) = rest.next() {
         let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(n, v)| (n, Some(v.to_owned())));
         match name {
-            "--" => plan.words.extend(rest.by_ref().cloned()),
+            "--" => {
+                // what is run may still have to be named
+                let missing = match operands.first() {
+                    None => 2,
+                    Some(first) => usize::from(operands.len() == 1 && RUN.contains(first)),
+                };
+                operands.extend(rest.by_ref().take(missing).map(String::as_str));
+                plan.words.extend(rest.by_ref().cloned());
+            }
             "--prefix" | "-C" | "--dir" | "--cwd" => {
                 plan.folder = value.or_else(|| rest.next().cloned()).unwrap_or_default();
             }
@@ -211,6 +238,10 @@ fn plan(program: &str, words: &[String]) -> Plan {
                 let named = operands.len() > usize::from(RUN.contains(&operands.first().copied().unwrap_or_default()));
                 if named && program != "npm" && !RUNNERS.contains(&program) && !BUILT_IN.contains(&word.as_str()) {
                     plan.words.extend(rest.by_ref().filter(|word| *word != "--").cloned());
+                    // it may be the value of an option that is not known, and the script stands after it
+                    if plan.options {
+                        plan.scripts.extend(plan.words.clone());
+                    }
                 }
             }
         }
@@ -229,7 +260,7 @@ fn plan(program: &str, words: &[String]) -> Plan {
     };
     let lifecycle =
         |names: &[&str]| names.iter().map(|name| (*name).to_owned()).filter(|_| !ignored).collect::<Vec<_>>();
-    plan.scripts = match command {
+    plan.scripts.extend(match command {
         "install" | "i" | "in" | "isntall" | "rebuild" | "rb" | "link" | "ln"
             if !global && after.iter().all(|word| word.starts_with('.')) =>
         {
@@ -241,7 +272,7 @@ fn plan(program: &str, words: &[String]) -> Plan {
         "version" => lifecycle(&["preversion", "version", "postversion"]),
         "restart" => lifecycle(&["prestop", "stop", "poststop", "prerestart", "restart", "postrestart", "start"]),
         _ => Vec::new(),
-    };
+    });
     let script = match command {
         // the test runner of bun is its own
         "t" | "tst" | "test" | "install-test" | "it" | "cit" | "install-ci-test" if program != "bun" => Some("test"),
