@@ -54,10 +54,7 @@ pub fn detector(rules: bool) -> Result<Detector> {
 
 /// A detector with the head of a file.
 fn with_head(path: &Path) -> Result<Detector> {
-    let shown = path.display();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
-    let head: Head = serde_json::from_str(&text).with_context(|| format!("{shown} holds no head"))?;
-    Ok(Detector::with_weights(Arc::new(MiniLm::new(sources()?)), Arc::new(head)))
+    Ok(Detector::with_weights(Arc::new(MiniLm::new(sources()?)), Arc::new(Head::load(path)?)))
 }
 
 /// The report on one text; an embedding that fails is an error here, because figures must not mix the two.

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Where the weights are written.
-    #[arg(long, value_name = "FILE", default_value = "src/injection/head.json")]
+    #[arg(long, value_name = "FILE", default_value = "eval/detector/trained.json")]
     out: PathBuf,
     /// Expansions of each of our own lines.
     #[arg(long, default_value_t = 10)]
@@ -116,7 +116,7 @@ pub fn run(args: &Args) -> Result<()> {
         order: rounded(order),
         combine: rounded(combine),
         threshold: (threshold * 1000.0).round() / 1000.0,
-        spare: false,
+        spare: None,
     };
     std::fs::write(&args.out, serde_json::to_string(&head)? + "\n")
         .with_context(|| format!("cannot write {}", args.out.display()))

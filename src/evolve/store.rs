@@ -40,7 +40,7 @@ impl Store {
         let about = folder.join("run.toml");
         match std::fs::read_to_string(&about) {
             Ok(before) if before != question => anyhow::bail!(
-                "{} holds another run (another task, seed, optimizer or size); give another --out, or remove it",
+                "{} holds another run (another task, seed, optimizer, size or head); give another --out, or remove it",
                 folder.display()
             ),
             Ok(_) => {}

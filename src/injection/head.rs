@@ -1,10 +1,14 @@
 //! The trained head: two linear heads over a segment's embedding, and a third that weighs them with what the rules
 //! and the words say and with where the segment stands.
 //!
-//! The weights are in `head.json`; `HEAD.md` is their data card. `agrail-eval train-detector` makes them.
+//! The weights are in `head.json`; `HEAD.md` is their data card. `agrail-eval train-detector` fits them, and
+//! `agrail evolve` hardens them.
 
 use super::directive::Directive;
+use crate::embed::MINILM_DIMENSIONS;
+use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 /// The number of inputs of the last step.
@@ -52,9 +56,9 @@ pub struct Head {
     pub combine: Linear,
     /// From this probability on a text is flagged.
     pub threshold: f32,
-    /// Where there is room for an embedding, it weighs segments, too, that hardly look like orders.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub spare: bool,
+    /// Where there is room for an embedding, segments that hardly look like orders are weighed, too, less these log odds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spare: Option<f32>,
 }
 
 impl Head {
@@ -66,8 +70,45 @@ impl Head {
         HEAD.clone()
     }
 
+    /// The weights in a file, such as `head.json` of a run of `agrail evolve`.
+    ///
+    /// # Errors
+    /// If it cannot be read, or the weights are not of the right number, or not finite.
+    pub fn load(path: &Path) -> Result<Self> {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+        let head: Self =
+            serde_json::from_str(&text).with_context(|| format!("{shown} does not hold the weights of a head"))?;
+        let sizes = [(&head.hostile, MINILM_DIMENSIONS), (&head.order, MINILM_DIMENSIONS), (&head.combine, INPUTS)];
+        for (linear, size) in sizes {
+            let has = linear.weights.len();
+            ensure!(has == size, "{shown}: {has} weights where there should be {size}");
+        }
+        ensure!(head.finite(), "{shown}: a weight is not a finite number");
+        Ok(head)
+    }
+
+    /// No weight is infinite, or not a number.
+    #[must_use]
+    pub fn finite(&self) -> bool {
+        let all = [&self.hostile, &self.order, &self.combine];
+        all.iter().all(|linear| linear.bias.is_finite() && linear.weights.iter().all(|w| w.is_finite()))
+            && self.spare.is_none_or(f32::is_finite)
+    }
+
+    /// The same to four places, so that what is measured is what a file holds.
+    #[must_use]
+    pub fn rounded(mut self) -> Self {
+        let round = |value: &mut f32| *value = (*value * 1e4).round() / 1e4;
+        for linear in [&mut self.hostile, &mut self.order, &mut self.combine] {
+            linear.weights.iter_mut().for_each(round);
+            round(&mut linear.bias);
+        }
+        self
+    }
+
     /// The probability, 0 to 1, that a segment is an injected instruction. `embedding` is its vector, or nothing if
-    /// it has none; `rules` is what its matches say, 0 to 1.
+    /// it has none; `rules` is what its matches say, 0 to 1; a `weak` one hardly looks like an order.
     #[must_use]
     pub fn probability(
         &self,
@@ -76,9 +117,15 @@ impl Head {
         many: bool,
         words: &Directive,
         place: Place,
+        weak: bool,
     ) -> f32 {
+        let less = match (weak, self.spare) {
+            (false, _) => 0.0,
+            (true, Some(less)) => less,
+            (true, None) => return 0.0,
+        };
         let odds = embedding.map_or((0.0, 0.0), |e| (self.hostile.value(e), self.order.value(e)));
-        sigmoid(self.combine.value(&inputs(odds, rules, many, words, place)))
+        sigmoid(self.combine.value(&inputs(odds, rules, many, words, place)) - less)
     }
 }
 
@@ -126,8 +173,32 @@ mod tests {
             assert_eq!(linear.weights.len(), crate::embed::MINILM_DIMENSIONS);
         }
         assert_eq!(head.combine.weights.len(), INPUTS);
-        let all = [&head.hostile, &head.order, &head.combine];
-        assert!(all.iter().all(|l| l.bias.is_finite() && l.weights.iter().all(|w| w.is_finite())));
+        assert!(head.finite());
         assert!(head.threshold > 0.0 && head.threshold < 1.0);
+    }
+
+    #[test]
+    fn weights_that_do_not_fit_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("head.json");
+        let mut head = (*Head::shipped().unwrap()).clone();
+        std::fs::write(&file, serde_json::to_string(&head).unwrap()).unwrap();
+        assert_eq!(Head::load(&file).unwrap(), head);
+        head.order.weights.pop();
+        std::fs::write(&file, serde_json::to_string(&head).unwrap()).unwrap();
+        assert!(Head::load(&file).unwrap_err().to_string().contains("383 weights where there should be 384"));
+        std::fs::write(&file, "{}").unwrap();
+        assert!(Head::load(&file).is_err());
+    }
+
+    #[test]
+    fn what_hardly_looks_like_an_order_is_weighed_only_where_a_head_says_so() {
+        let mut head = (*Head::shipped().unwrap()).clone();
+        let words = Directive { score: 0.0, polite: false, own: false };
+        let score = |head: &Head, weak| head.probability(None, 0.9, true, &words, Place::default(), weak);
+        head.spare = None;
+        assert_eq!(score(&head, true), 0.0);
+        head.spare = Some(2.0);
+        assert!(score(&head, true) > 0.0 && score(&head, true) < score(&head, false));
     }
 }

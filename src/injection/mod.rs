@@ -132,6 +132,8 @@ pub enum Basis {
 pub struct Report {
     /// How likely the text holds an instruction to its reader, 0 to 1.
     pub score: f32,
+    /// From this score on a text is flagged: that of the head, or of the rules where they are all there is.
+    pub threshold: f32,
     /// The score reaches the threshold.
     pub flagged: bool,
     /// What was found, the strongest first, at most 16.
@@ -198,10 +200,7 @@ impl Seen {
     /// How likely it is an injected instruction, by some head.
     #[must_use]
     pub fn score(&self, head: &Head) -> f32 {
-        if self.weak && !head.spare {
-            return 0.0;
-        }
-        head.probability(self.vector.as_deref(), self.rules, self.many, &self.words, self.place)
+        head.probability(self.vector.as_deref(), self.rules, self.many, &self.words, self.place, self.weak)
     }
 }
 
@@ -275,7 +274,7 @@ impl Detector {
     /// What is found in each text. At most a few segments of each are embedded. If there is no embedding, the reports
     /// rest on rules alone and say why: this does not fail.
     pub async fn examine(&self, texts: &[&str]) -> Vec<Report> {
-        let spared = self.head.as_ref().is_some_and(|(_, head)| head.spare);
+        let spared = self.head.as_ref().is_some_and(|(_, head)| head.spare.is_some());
         let found: Vec<(Vec<Candidate>, usize)> =
             texts.iter().map(|text| candidates(text, &self.budget, spared)).collect();
         let Some((embedder, head)) = &self.head else {
@@ -303,7 +302,7 @@ impl Detector {
                 let score = |candidate: &Candidate, at: usize| {
                     let vector = own.get(at).map(Vec::as_slice);
                     let many = candidate.matches.len() > 1;
-                    head.probability(vector, candidate.rules, many, &candidate.words, candidate.place)
+                    head.probability(vector, candidate.rules, many, &candidate.words, candidate.place, candidate.weak())
                 };
                 report(candidates, *unread, Basis::Head, head.threshold, score, candidates.len() - count)
             })
@@ -358,7 +357,7 @@ fn report(
         }
     }
     let unread_bytes = if rules::loaded() { unread } else { usize::MAX };
-    Report { score: best, flagged: best >= threshold, signals, unread_bytes, unembedded, basis }
+    Report { score: best, threshold, flagged: best >= threshold, signals, unread_bytes, unembedded, basis }
 }
 
 /// The segments of all readings that may be orders, the worthiest first, and the bytes that were not read. `spared`: where

@@ -11,7 +11,7 @@
 use super::contract::content;
 use super::fetch::Fetched;
 use crate::canonical::mapped::mapped;
-use crate::injection::{Detector, RULES_THRESHOLD, Report, SIGNALS};
+use crate::injection::{Detector, Report, SIGNALS};
 use crate::provenance::{addresses, demands};
 use crate::untrusted::html::{Hidden, Unseen, Unshown, VOID, unshown};
 use crate::untrusted::segment::{Budget, segments};
@@ -140,7 +140,7 @@ fn suspects(report: &Report, chunk: Range<usize>) -> Vec<Range<usize>> {
     if report.signals.len() >= SIGNALS {
         return vec![chunk];
     }
-    let strong = report.signals.iter().filter(|s| s.score >= RULES_THRESHOLD || s.covert);
+    let strong = report.signals.iter().filter(|s| s.score >= report.threshold || s.covert);
     strong.map(|s| s.span.start + chunk.start..s.span.end + chunk.start).collect()
 }
 

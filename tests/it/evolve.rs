@@ -5,6 +5,7 @@ use agrail::evolve::mutation::Mutation;
 use agrail::evolve::store::Store;
 use agrail::evolve::task::Task;
 use agrail::evolve::{Evolved, Settings, World, evolve, model::Model};
+use agrail::injection::head::Head;
 use agrail::llm::{Completion, LanguageModel, ModelError, Prompt};
 use agrail::prompts::Prompts;
 use std::path::Path;
@@ -32,7 +33,7 @@ async fn run(world: &dyn World, settings: &Settings, folder: &Path) -> anyhow::R
 
 fn mutation(task: &Task) -> Mutation {
     let embedder: Arc<dyn Embedder> = Arc::new(crate::embedder());
-    Mutation::new(task.clone(), embedder).unwrap()
+    Mutation::new(task.clone(), embedder, Head::shipped().unwrap()).unwrap()
 }
 
 /// What does not depend on the clock.

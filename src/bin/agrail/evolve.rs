@@ -7,6 +7,7 @@ use agrail::evolve::store::Store;
 use agrail::evolve::task::Task;
 use agrail::evolve::{Evolved, Settings, Side, World, evolve, heuristics, model::Model, report, score::Defence};
 use agrail::injection::Detector;
+use agrail::injection::head::Head;
 use agrail::llm::{Endpoint, LanguageModel, OpenAi, Recorder};
 use agrail::prompts::Prompts;
 use anyhow::{Context as _, Result, bail, ensure};
@@ -57,6 +58,9 @@ pub struct Args {
     /// after; no search sees them.
     #[arg(long, num_args = 1.., value_name = "FILE")]
     texts: Vec<PathBuf>,
+    /// Weights with which the detector begins, such as `head.json` of another run. Default: those that come with agrail.
+    #[arg(long, value_name = "FILE")]
+    head: Option<PathBuf>,
     /// Base URL of an OpenAI-compatible endpoint, instead of the configured one.
     #[arg(long, value_name = "URL")]
     model_url: Option<String>,
@@ -163,8 +167,16 @@ async fn search(args: &Args, config: &Config) -> Result<ExitCode> {
         SideArg::Defence => Side::Defence,
     });
     let text = std::fs::read_to_string(file)?;
+    let head = match &args.head {
+        Some(path) => Arc::new(Head::load(path)?),
+        None => Head::shipped().context("the shipped weights cannot be read")?,
+    };
+    let begins = match args.optimizer {
+        Optimizer::Mutation => agrail::evolve::store::key(&[&serde_json::to_string(&head)?]),
+        Optimizer::Model => String::new(),
+    };
     let question = json!({"optimizer": format!("{:?}", args.optimizer), "settings": settings, "model": args.model,
-        "task": agrail::evolve::store::key(&[&text])});
+        "task": agrail::evolve::store::key(&[&text]), "head": begins});
     let store = Store::open(&args.out, &toml::to_string(&question)?)?;
     let target =
         if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -181,7 +193,7 @@ async fn search(args: &Args, config: &Config) -> Result<ExitCode> {
     let name = task.name.clone();
     let (evolved, over) = match args.optimizer {
         Optimizer::Mutation => {
-            let world = Mutation::new(task, embedder(config)?)?;
+            let world = Mutation::new(task, embedder(config)?, head)?;
             let evolved = evolve(&world, &settings, &store, &told).await?;
             let over = measured(args, &world, &evolved).await?;
             // every attack that there was: a gate must not forget those that were beaten
@@ -195,6 +207,7 @@ async fn search(args: &Args, config: &Config) -> Result<ExitCode> {
         }
         Optimizer::Model => {
             ensure!(args.texts.is_empty(), "--texts measures a detector's head; it goes with --optimizer mutation");
+            ensure!(args.head.is_none(), "--head is where a detector begins; it goes with --optimizer mutation");
             let model = language_model(args, config)?;
             let prompts = Prompts::load(config.model.prompts_folder(config)?.as_deref())?;
             let world = Model::new(task, model, prompts, args.max_calls);

@@ -10,17 +10,20 @@ const EPOCHS: usize = 12;
 /// Steps of descent over embeddings, from which a turn chooses.
 const RATES: [f32; 4] = [0.008, 0.02, 0.04, 0.08];
 
-/// How strongly weights are held to the shipped ones.
-const ANCHOR: f32 = 0.005;
+/// How strongly weights are held to the first ones.
+const ANCHOR: f32 = 0.01;
+/// Log odds that a segment which hardly looks like an order has against it: with none, more honest texts are flagged than
+/// attacks are found (measured on public texts).
+const LESS: f32 = 2.0;
 /// How far below the threshold honest texts are put, in log odds.
 const MARGIN: f32 = 0.6;
 /// The highest threshold that a head may learn, and the lowest.
 const THRESHOLD: (f32, f32) = (0.97, 0.3);
 
-/// Heads to begin with: the shipped one, more heed to the embedding, more heed to the rules, more heed to the words.
-pub(super) fn seeds(shipped: &Head) -> Vec<Head> {
+/// Heads to begin with: the first one, more heed to the embedding, more heed to the rules, more heed to the words.
+pub(super) fn seeds(first: &Head) -> Vec<Head> {
     let heeding = |places: &[usize]| {
-        let mut head = Head { spare: true, ..shipped.clone() };
+        let mut head = Head { spare: Some(LESS), ..first.clone() };
         for place in places {
             if let Some(weight) = head.combine.weights.get_mut(*place) {
                 *weight *= 1.25;
@@ -28,24 +31,23 @@ pub(super) fn seeds(shipped: &Head) -> Vec<Head> {
         }
         head
     };
-    vec![shipped.clone(), heeding(&[2, 3, 5, 6]), heeding(&[0, 1]), heeding(&[4, 7, 10])]
+    vec![first.clone(), heeding(&[2, 3, 5, 6]), heeding(&[0, 1]), heeding(&[4, 7, 10])]
 }
 
 /// Of the right size, finite, with a threshold that flags something and not everything.
-pub(super) fn sound(head: &Head, shipped: &Head) -> bool {
-    let fits = |own: &Linear, other: &Linear| {
-        own.weights.len() == other.weights.len() && own.bias.is_finite() && own.weights.iter().all(|w| w.is_finite())
-    };
-    head.embedder == shipped.embedder
-        && fits(&head.hostile, &shipped.hostile)
-        && fits(&head.order, &shipped.order)
-        && fits(&head.combine, &shipped.combine)
+pub(super) fn sound(head: &Head, first: &Head) -> bool {
+    let fits = |own: &Linear, other: &Linear| own.weights.len() == other.weights.len();
+    head.embedder == first.embedder
+        && fits(&head.hostile, &first.hostile)
+        && fits(&head.order, &first.order)
+        && fits(&head.combine, &first.combine)
+        && head.finite()
         && (THRESHOLD.1..=THRESHOLD.0).contains(&head.threshold)
 }
 
 /// The mean of some heads.
-pub(super) fn mixed(heads: &[Head], shipped: &Head) -> Head {
-    let mut mean = Head { spare: true, ..shipped.clone() };
+pub(super) fn mixed(heads: &[Head], first: &Head) -> Head {
+    let mut mean = Head { spare: Some(LESS), ..first.clone() };
     let share = 1.0 / heads.len().max(1) as f32;
     let lay = |own: &mut Linear, of: &dyn Fn(&Head) -> Linear| {
         own.weights.iter_mut().for_each(|w| *w = 0.0);
@@ -66,8 +68,8 @@ pub(super) fn mixed(heads: &[Head], shipped: &Head) -> Head {
 }
 
 /// A head that has seen `orders` and the segments of honest texts; `turn` chooses how far it goes.
-pub(super) fn taught(parent: &Head, shipped: &Head, orders: &[Seen], clean: &[Arc<Vec<Seen>>], turn: u64) -> Head {
-    let mut head = Head { spare: true, ..parent.clone() };
+pub(super) fn taught(parent: &Head, first: &Head, orders: &[Seen], clean: &[Arc<Vec<Seen>>], turn: u64) -> Head {
+    let mut head = Head { spare: Some(LESS), ..parent.clone() };
     let rate = RATES.get((turn % 4) as usize).copied().unwrap_or(0.05);
     let ordinary: Vec<&Seen> = clean.iter().flat_map(|seen| seen.iter()).collect();
     // both kinds weigh the same, however many there are
@@ -80,8 +82,8 @@ pub(super) fn taught(parent: &Head, shipped: &Head, orders: &[Seen], clean: &[Ar
         for seen in &ordinary {
             step(&mut head, seen, 0.0, rate * down);
         }
-        hold(&mut head.hostile, &shipped.hostile);
-        hold(&mut head.order, &shipped.order);
+        hold(&mut head.hostile, &first.hostile);
+        hold(&mut head.order, &first.order);
     }
     let mut scores: Vec<f32> =
         clean.iter().map(|seen| seen.iter().map(|s| s.score(&head)).fold(0.0, f32::max)).collect();
@@ -89,10 +91,10 @@ pub(super) fn taught(parent: &Head, shipped: &Head, orders: &[Seen], clean: &[Ar
     // what one in a hundred honest texts reaches becomes the threshold, which stays where it was: the constant moves
     let strict = scores.len().checked_sub(1 + scores.len() / 100).and_then(|at| scores.get(at)).copied();
     if let Some(strict) = strict {
-        head.combine.bias -= odds(strict) - odds(shipped.threshold) + MARGIN;
+        head.combine.bias -= odds(strict) - odds(first.threshold) + MARGIN;
     }
-    head.threshold = shipped.threshold;
-    head
+    head.threshold = first.threshold;
+    head.rounded()
 }
 
 /// A probability as log odds, within bounds.
@@ -107,7 +109,8 @@ fn step(head: &mut Head, seen: &Seen, label: f32, rate: f32) {
     let vector = seen.vector.as_deref();
     let odds = vector.map_or((0.0, 0.0), |v| (head.hostile.value(v), head.order.value(v)));
     let inputs: [f32; INPUTS] = inputs(odds, seen.rules, seen.many, &seen.words, seen.place);
-    let error = sigmoid(head.combine.value(&inputs)) - label;
+    let less = if seen.weak { head.spare.unwrap_or_default() } else { 0.0 };
+    let error = sigmoid(head.combine.value(&inputs) - less) - label;
     let among = if seen.place.among { 1.0 } else { 0.0 };
     let weight = |at: usize| head.combine.weights.get(at).copied().unwrap_or(0.0);
     let (hostile, order) = (weight(2) + among * weight(5), weight(3) + among * weight(6));
@@ -122,9 +125,9 @@ fn descend(linear: &mut Linear, inputs: &[f32], by: f32) {
     linear.bias -= by;
 }
 
-fn hold(linear: &mut Linear, shipped: &Linear) {
-    linear.weights.iter_mut().zip(&shipped.weights).for_each(|(w, s)| *w -= ANCHOR * (*w - s));
-    linear.bias -= ANCHOR * (linear.bias - shipped.bias);
+fn hold(linear: &mut Linear, first: &Linear) {
+    linear.weights.iter_mut().zip(&first.weights).for_each(|(w, s)| *w -= ANCHOR * (*w - s));
+    linear.bias -= ANCHOR * (linear.bias - first.bias);
 }
 
 #[cfg(test)]
@@ -136,11 +139,11 @@ mod tests {
 
     #[test]
     fn it_learns_what_it_missed_and_stays_sound() {
-        let shipped = Head::shipped().unwrap();
+        let first = Head::shipped().unwrap();
         let seen = |sign: f32| Seen {
             text: "x".to_owned(),
             vector: Some(
-                (0..shipped.hostile.weights.len()).map(|n| if n % 7 == 0 { sign * 0.13 } else { 0.0 }).collect(),
+                (0..first.hostile.weights.len()).map(|n| if n % 7 == 0 { sign * 0.13 } else { 0.0 }).collect(),
             ),
             rules: 0.0,
             many: false,
@@ -149,13 +152,13 @@ mod tests {
             weak: false,
         };
         let clean = vec![Arc::new(vec![seen(-1.0)])];
-        let taught = taught(&shipped, &shipped, &[seen(1.0)], &clean, 3);
-        assert!(seen(1.0).score(&taught) > seen(1.0).score(&shipped));
+        let taught = taught(&first, &first, &[seen(1.0)], &clean, 3);
+        assert!(seen(1.0).score(&taught) > seen(1.0).score(&first));
         assert!(seen(1.0).score(&taught) >= taught.threshold, "it is flagged now");
         assert!(seen(-1.0).score(&taught) < taught.threshold);
-        assert!(sound(&taught, &shipped));
-        let mut broken = (*shipped).clone();
+        assert!(sound(&taught, &first));
+        let mut broken = (*first).clone();
         broken.order.bias = f32::NAN;
-        assert!(!sound(&broken, &shipped));
+        assert!(!sound(&broken, &first));
     }
 }

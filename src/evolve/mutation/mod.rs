@@ -16,7 +16,7 @@ use super::world::{On, Route, Side, World};
 use crate::embed::Embedder;
 use crate::injection::head::Head;
 use crate::injection::{Detector, Seen};
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use async_trait::async_trait;
 use attack::{Genome, Grammar};
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ pub struct Mutation {
     task: Task,
     grammar: Grammar,
     embedder: Arc<dyn Embedder>,
-    shipped: Arc<Head>,
+    first: Arc<Head>,
     seen: Mutex<HashMap<String, Arc<Vec<Seen>>>>,
 }
 
@@ -57,13 +57,19 @@ struct Lesson {
 }
 
 impl Mutation {
-    /// A world for a task.
+    /// A world for a task, in which the defence begins with some weights: those that come with the crate
+    /// ([`Head::shipped`]), or others.
     ///
     /// # Errors
-    /// If the shipped weights or the grammar cannot be read.
-    pub fn new(task: Task, embedder: Arc<dyn Embedder>) -> Result<Self> {
-        let shipped = Head::shipped().context("the shipped weights cannot be read")?;
-        Ok(Self { task, grammar: Grammar::load()?, embedder, shipped, seen: Mutex::default() })
+    /// If the weights belong to another embedder, or the grammar cannot be read.
+    pub fn new(task: Task, embedder: Arc<dyn Embedder>, first: Arc<Head>) -> Result<Self> {
+        let (reads, has) = (&first.embedder, embedder.id());
+        ensure!(reads == has, "the weights read vectors of {reads}, not of {has}");
+        ensure!(
+            learn::sound(&first, &first),
+            "the weights are not finite, or the threshold flags everything or nothing"
+        );
+        Ok(Self { task, grammar: Grammar::load()?, embedder, first, seen: Mutex::default() })
     }
 
     /// What a head sees of a text; texts come again with each head.
@@ -176,14 +182,14 @@ impl World for Mutation {
     fn seeds(&self, side: Side) -> Vec<String> {
         match side {
             Side::Attack => self.grammar.first().iter().map(Genome::text).collect(),
-            Side::Defence => learn::seeds(&self.shipped).iter().filter_map(|h| serde_json::to_string(h).ok()).collect(),
+            Side::Defence => learn::seeds(&self.first).iter().filter_map(|h| serde_json::to_string(h).ok()).collect(),
         }
     }
 
     fn fits(&self, side: Side, candidate: &str) -> bool {
         match side {
             Side::Attack => genome(candidate).is_ok_and(|g| self.grammar.has(&g, self.task.payloads.len())),
-            Side::Defence => read(candidate).is_ok_and(|h| learn::sound(&h, &self.shipped)),
+            Side::Defence => read(candidate).is_ok_and(|h| learn::sound(&h, &self.first)),
         }
     }
 
@@ -266,7 +272,7 @@ impl World for Mutation {
                 orders.extend(seen.iter().filter(|s| !ordinary.contains(&s.text.as_str())).cloned());
             }
         }
-        let head = learn::taught(&read(candidate)?, &self.shipped, &orders, &clean, turn);
+        let head = learn::taught(&read(candidate)?, &self.first, &orders, &clean, turn);
         Ok(serde_json::to_string(&head)?)
     }
 
@@ -275,6 +281,6 @@ impl World for Mutation {
             return Ok(self.grammar.random(self.task.payloads.len(), turn).text());
         }
         let heads = pool.iter().map(|h| read(h)).collect::<Result<Vec<_>>>()?;
-        Ok(serde_json::to_string(&learn::mixed(&heads, &self.shipped))?)
+        Ok(serde_json::to_string(&learn::mixed(&heads, &self.first))?)
     }
 }
