@@ -112,11 +112,12 @@ pub fn run(args: &Args) -> Result<()> {
     let (hostile, order) = heads(rows.iter())?;
     let head = Head {
         embedder: embedder.id().to_owned(),
-        hostile: rounded(hostile),
-        order: rounded(order),
-        combine: rounded(combine),
+        hostile: to_three_places(hostile),
+        order: to_three_places(order),
+        combine: to_three_places(combine),
         threshold: (threshold * 1000.0).round() / 1000.0,
         spare: None,
+        unembedded: None,
     };
     std::fs::write(&args.out, serde_json::to_string(&head)? + "\n")
         .with_context(|| format!("cannot write {}", args.out.display()))
@@ -286,7 +287,7 @@ fn left_out(rows: &[Row]) -> Result<()> {
     Ok(())
 }
 
-fn rounded(linear: Linear) -> Linear {
+fn to_three_places(linear: Linear) -> Linear {
     let round = |value: f32| (value * 1000.0).round() / 1000.0;
     Linear { weights: linear.weights.into_iter().map(round).collect(), bias: round(linear.bias) }
 }

@@ -7,7 +7,7 @@
 //!    candidate is edited along each, one more candidate is an exploration, and the best stay.
 //! 3. The best of a pool is chosen on items that the search has not seen.
 //! 4. Behind the loop stands a [`World`]: [`model`] asks a language model for gradients, edits and judgements;
-//!    [`mutation`] needs none: a grammar of attacks against the shipped detector, whose head learns.
+//!    [`mutation`] needs none: a grammar of attacks against the detector, whose head learns.
 //! 5. Each answer is kept in the run's folder ([`store`]): a run that was killed goes on, and ends the same.
 
 pub mod heuristics;

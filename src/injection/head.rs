@@ -54,6 +54,9 @@ pub struct Head {
     pub order: Linear,
     /// Over [`inputs`].
     pub combine: Linear,
+    /// The constant of the last step for a segment without an embedding; that of `combine` if there is none here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unembedded: Option<f32>,
     /// From this probability on a text is flagged.
     pub threshold: f32,
     /// Where there is room for an embedding, segments that hardly look like orders are weighed, too, less these log odds.
@@ -94,6 +97,7 @@ impl Head {
         let all = [&self.hostile, &self.order, &self.combine];
         all.iter().all(|linear| linear.bias.is_finite() && linear.weights.iter().all(|w| w.is_finite()))
             && self.spare.is_none_or(f32::is_finite)
+            && self.unembedded.is_none_or(f32::is_finite)
     }
 
     /// The same to four places, so that what is measured is what a file holds.
@@ -105,6 +109,12 @@ impl Head {
             round(&mut linear.bias);
         }
         self
+    }
+
+    /// What the constant of the last step is more, or less, than that of `combine`.
+    #[must_use]
+    pub fn constant(&self, embedded: bool) -> f32 {
+        self.unembedded.filter(|_| !embedded).map_or(0.0, |own| own - self.combine.bias)
     }
 
     /// The probability, 0 to 1, that a segment is an injected instruction. `embedding` is its vector, or nothing if
@@ -125,7 +135,9 @@ impl Head {
             (true, None) => return 0.0,
         };
         let odds = embedding.map_or((0.0, 0.0), |e| (self.hostile.value(e), self.order.value(e)));
-        sigmoid(self.combine.value(&inputs(odds, rules, many, words, place)) - less)
+        sigmoid(
+            self.combine.value(&inputs(odds, rules, many, words, place)) + self.constant(embedding.is_some()) - less,
+        )
     }
 }
 
@@ -200,5 +212,10 @@ mod tests {
         assert_eq!(score(&head, true), 0.0);
         head.spare = Some(2.0);
         assert!(score(&head, true) > 0.0 && score(&head, true) < score(&head, false));
+        // and what has no embedding has a constant of its own
+        head.unembedded = None;
+        let with = score(&head, false);
+        head.unembedded = Some(head.combine.bias - 1.0);
+        assert!(score(&head, false) < with);
     }
 }

@@ -33,7 +33,9 @@ async fn run(world: &dyn World, settings: &Settings, folder: &Path) -> anyhow::R
 
 fn mutation(task: &Task) -> Mutation {
     let embedder: Arc<dyn Embedder> = Arc::new(crate::embedder());
-    Mutation::new(task.clone(), embedder, Head::shipped().unwrap()).unwrap()
+    // as it was before it evolved
+    let trained = Path::new(env!("CARGO_MANIFEST_DIR")).join("eval/detector/trained.json");
+    Mutation::new(task.clone(), embedder, Arc::new(Head::load(&trained).unwrap())).unwrap()
 }
 
 /// What does not depend on the clock.

@@ -20,13 +20,16 @@ const FILTERS: &[&str] = &[
 impl Shell<'_> {
     pub(crate) fn command(&mut self, node: Node<'_>, source: &str, mut stdin: Output) -> Output {
         let mut words = Vec::new();
-        let saved_variables = self.variables.clone();
+        let saved_variables = (self.variables.clone(), self.exported.clone());
         let mut assigned = false;
         for child in children(node) {
             match child.kind() {
                 "variable_assignment" => {
                     assigned = true;
                     self.assignment(child, source);
+                    if let Some(name) = child.child_by_field_name("name") {
+                        self.exported.insert(name.utf8_text(source.as_bytes()).unwrap_or_default().to_owned());
+                    }
                 }
                 "herestring_redirect" | "file_redirect" => {
                     let text = children(child)
@@ -49,8 +52,8 @@ impl Shell<'_> {
             }
         }
         let output = self.simple(&words, stdin);
-        if assigned && !words.is_empty() {
-            self.variables = saved_variables;
+        if !words.is_empty() && assigned {
+            (self.variables, self.exported) = saved_variables;
         }
         output
     }
@@ -232,9 +235,9 @@ impl Shell<'_> {
                     self.unknown(Cause::Dynamic, "what it runs is not constant", program);
                 }
                 Role::Script(language) if matches!(language.as_str(), "bash" | "sh") => {
-                    let saved = (self.cwd.clone(), self.variables.clone(), self.functions.clone());
-                    self.nested(program, value, stdin.clone());
-                    (self.cwd, self.variables, self.functions) = saved;
+                    let arguments = std::mem::take(&mut self.arguments);
+                    self.child(program, |shell| shell.nested(program, value, stdin.clone()));
+                    self.arguments = arguments;
                 }
                 Role::Script(language) => {
                     self.script(language, value, program);

@@ -111,7 +111,7 @@ const KNOWN: [&str; 17] = [
 const HELPERS: [&str; 8] =
     ["store", "cache", "osxkeychain", "manager", "manager-core", "libsecret", "wincred", "gnome-keyring"];
 /// Settings whose value is a place from which git takes programs or more settings.
-const PLACES: [&str; 4] = ["core.hookspath", "init.templatedir", "include.path", "includeif.*.path"];
+const PLACES: [&str; 5] = ["core.worktree", "core.hookspath", "init.templatedir", "include.path", "includeif.*.path"];
 
 /// What a setting makes git run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +124,13 @@ enum Runs {
 impl Shell<'_> {
     /// `None`: the row's own roles apply.
     pub(crate) fn git(&mut self, program: &str, words: &[String], stdin: &Output) -> Option<Output> {
+        let before = self.cwd.clone();
+        let output = self.git_here(program, words, stdin);
+        self.cwd = before;
+        output
+    }
+
+    fn git_here(&mut self, program: &str, words: &[String], stdin: &Output) -> Option<Output> {
         // settings for this once stand before the subcommand
         let (mut rest, mut own, mut given) = (words.iter(), vec![program.to_owned()], false);
         while let Some(word) = rest.next() {
@@ -136,7 +143,16 @@ impl Shell<'_> {
                     }
                     given = true;
                 }
-                "-C" | "--git-dir" | "--work-tree" | "--namespace" => {
+                // paths are meant from there
+                "-C" | "--work-tree" => {
+                    self.cd(&[rest.next()?.clone()]);
+                    given = true;
+                }
+                _ if word.starts_with("--work-tree=") => {
+                    self.cd(&[word.trim_start_matches("--work-tree=").to_owned()]);
+                    given = true;
+                }
+                "--git-dir" | "--namespace" => {
                     own.push(word.clone());
                     own.extend(rest.next().cloned());
                 }
@@ -166,7 +182,7 @@ impl Shell<'_> {
                 // the row says that the file is written
                 "-f" | "--file" | "--get" | "--get-all" | "--list" | "-l" | "--unset" | "--unset-all" => return,
                 "--rename-section" => renames = true,
-                "--type" | "--default" | "--comment" | "--value" => {
+                "-t" | "--type" | "--default" | "--comment" | "--value" | "--blob" => {
                     rest.next();
                 }
                 _ if word.starts_with('-') => {}
@@ -175,6 +191,11 @@ impl Shell<'_> {
         }
         renames |= operands.first() == Some(&"rename-section");
         let operands = operands.strip_prefix(&["set"]).unwrap_or(&operands);
+        // it may be several words
+        let operands = match operands {
+            [words] if words.contains(HOLE) => &[*words, *words][..],
+            _ => operands,
+        };
         let [key, value, ..] = operands else { return };
         let inside = file.is_none() && !value.starts_with(['/', '~']) && !value.contains("..") && !value.contains(HOLE);
         let judged = match runs(key, value) {

@@ -65,7 +65,7 @@ impl Shell<'_> {
         }
         for line in lines.iter().take(LINES) {
             self.cwd = Some(folder.clone());
-            self.nested(program, line, Output::default());
+            self.child(program, |shell| shell.nested(program, line, Output::default()));
         }
         self.cwd = before;
         Output::default()

@@ -23,7 +23,7 @@ mod text;
 pub mod word;
 
 use super::{Cause, Effect, HOLE, Target, Verb};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Longest script that is read, bytes.
 pub const MAX_SOURCE: usize = 256 * 1024;
@@ -109,6 +109,10 @@ pub(crate) struct Shell<'a> {
     /// `None`: not known. Empty: paths stay as they are written.
     cwd: Option<String>,
     variables: HashMap<String, Vec<String>>,
+    /// Names of variables that a shell hands on to its children.
+    exported: HashSet<String>,
+    /// All variables and functions are handed on, or some functions.
+    exports_functions: bool,
     functions: HashMap<String, String>,
     aliases: HashMap<String, String>,
     /// Links that the script makes: path and what it leads to.
@@ -160,6 +164,8 @@ impl<'a> Shell<'a> {
             user: user.to_owned(),
             cwd: Some(cwd.to_owned()),
             variables: HashMap::new(),
+            exported: HashSet::new(),
+            exports_functions: false,
             functions: HashMap::new(),
             aliases: HashMap::new(),
             links: Vec::new(),

@@ -9,12 +9,24 @@ use super::command::quote_all;
 use super::{HOLE, Output, Shell};
 use crate::effect::{Cause, Effect, Target, Verb};
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 
 /// Folders above in which `package.json` is looked for, as the package managers do.
 const ABOVE: usize = 16;
 /// What an installation runs of the project itself, in order.
-const INSTALL: [&str; 7] =
-    ["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"];
+const INSTALL: [&str; 11] = [
+    "pnpm:devPreinstall",
+    "preinstall",
+    "install",
+    "postinstall",
+    "prepublish",
+    "preprepare",
+    "prepare",
+    "postprepare",
+    "predependencies",
+    "dependencies",
+    "postdependencies",
+];
 /// What comes before and after publishing or packing.
 const PACK: [&str; 7] = ["prepublishOnly", "prepack", "prepare", "postpack", "publish", "postpublish", "prepublish"];
 
@@ -142,8 +154,8 @@ impl Shell<'_> {
             self.unknown(Cause::Dynamic, "which script of the project would run is not constant", program);
         }
         // each script has a shell of its own
-        let before = (self.cwd.clone(), std::mem::replace(&mut self.packaged, true));
-        let own = (self.variables.clone(), self.functions.clone(), self.aliases.clone(), self.arguments.clone());
+        let before =
+            (self.cwd.clone(), std::mem::replace(&mut self.packaged, true), std::mem::take(&mut self.arguments));
         let named = |pattern: &String| -> Vec<String> {
             match pattern.split_once('*') {
                 Some((begin, _)) => scripts.keys().filter(|name| name.starts_with(begin)).cloned().collect(),
@@ -151,10 +163,13 @@ impl Shell<'_> {
             }
         };
         // other patterns, and words for a script, are not read
-        if RUNNERS.contains(&program) && plan.scripts.iter().any(|name| name.contains([' ', '?', '[', '{', '!', '('])) {
+        let strange = |name: &String| name.contains([' ', '?', '[', '{', '!', '(']) || name.starts_with('/');
+        if RUNNERS.contains(&program) && plan.scripts.iter().any(strange) || plan.script.starts_with('/') {
             self.unknown(Cause::Arguments, &format!("{program} {}", plan.scripts.join(" ")), program);
         }
-        for name in &plan.scripts.iter().flat_map(named).collect::<Vec<_>>() {
+        let mut seen = HashSet::new();
+        let names = plan.scripts.iter().flat_map(named).filter(|name| seen.insert(name.clone()));
+        for name in &names.collect::<Vec<_>>() {
             let Some(line) = scripts.get(name).and_then(Value::as_str) else { continue };
             let words = if *name == plan.script { quote_all(&plan.words) } else { String::new() };
             let how = format!("{program} {name}");
@@ -163,10 +178,10 @@ impl Shell<'_> {
                 continue;
             }
             self.cwd = Some(folder.clone());
-            self.nested(&how, format!("{line} {words}").trim_end(), Output::default());
-            (self.variables, self.functions, self.aliases, self.arguments) = own.clone();
+            let line = format!("{line} {words}");
+            self.child(&how, |shell| shell.nested(&how, line.trim_end(), Output::default()));
         }
-        (self.cwd, self.packaged) = before;
+        (self.cwd, self.packaged, self.arguments) = before;
         // the rows of npm and yarn know of scripts; what else is asked for is left to the row
         let whole = matches!(program, "pnpm" | "bun") && !plan.options && scripts.contains_key(&plan.script);
         if whole {
@@ -197,6 +212,11 @@ impl Shell<'_> {
                         _ => None,
                     };
                 }
+                // pnpm reads other forms of it
+                Err(unread) if unread.nothing && program == "pnpm" && self.other_form(folder) => {
+                    self.unknown(Cause::Script, &path, program);
+                    return None;
+                }
                 Err(unread) if unread.nothing => folder = folder.rsplit_once('/').map(|(above, _)| above)?,
                 Err(unread) => {
                     self.step(|| format!("cannot read {path}: {unread}"));
@@ -205,7 +225,16 @@ impl Shell<'_> {
                 }
             }
         }
+        self.unknown(Cause::Budget, "the package is too far above", program);
         None
+    }
+
+    fn other_form(&self, folder: &str) -> bool {
+        let forms = ["package.json5", "package.yaml"];
+        forms.iter().any(|form| {
+            let read = self.around.script(&super::tidy(&format!("{folder}/{form}")), super::MAX_SOURCE);
+            read.is_ok_and(|_| true)
+        })
     }
 }
 
@@ -229,7 +258,9 @@ fn plan(program: &str, words: &[String]) -> Plan {
             "--prefix" | "-C" | "--dir" | "--cwd" => {
                 plan.folder = value.or_else(|| rest.next().cloned()).unwrap_or_default();
             }
-            "-g" | "--global" => global = true,
+            "-g" | "--global" => global = value.is_none_or(|value| value != "false"),
+            "--no-global" => global = false,
+            "--ignore-scripts" if rest.as_slice().first().is_some_and(|next| next == "false") => {}
             "--ignore-scripts" => ignored = value.is_none_or(|value| value != "false"),
             _ if word.starts_with('-') => plan.options = true,
             _ => {
@@ -261,8 +292,8 @@ fn plan(program: &str, words: &[String]) -> Plan {
     let lifecycle =
         |names: &[&str]| names.iter().map(|name| (*name).to_owned()).filter(|_| !ignored).collect::<Vec<_>>();
     plan.scripts.extend(match command {
-        "install" | "i" | "in" | "isntall" | "rebuild" | "rb" | "link" | "ln"
-            if !global && after.iter().all(|word| word.starts_with('.')) =>
+        "install" | "i" | "in" | "isntall" | "add" | "rebuild" | "rb" | "link" | "ln"
+            if !global && (plan.options || after.iter().all(|word| word.is_empty() || word.contains(['.', '/']))) =>
         {
             lifecycle(&INSTALL)
         }
@@ -282,6 +313,10 @@ fn plan(program: &str, words: &[String]) -> Plan {
         // with npm only names of commands are commands; others run what is named so, unless it is a command of theirs
         _ => (program != "npm").then_some(command),
     };
+    // what was taken for a command or a name may be the value of an option
+    if plan.options {
+        plan.scripts.extend(operands.iter().map(|word| (*word).to_owned()));
+    }
     if let Some(name) = script {
         plan.scripts.extend([format!("pre{name}"), name.to_owned(), format!("post{name}")]);
         let own = after.iter().skip(usize::from(RUN.contains(&command))).map(|word| (*word).to_owned());

@@ -26,7 +26,9 @@ impl Shell<'_> {
     /// Source text in a language.
     pub(crate) fn script(&mut self, language: &str, text: &str, how: &str) -> Output {
         match language {
-            "bash" | "sh" => {
+            "bash" | "sh" => self.child(how, |shell| shell.nested(how, text, Output::default())),
+            // it is read by this shell itself
+            "source" => {
                 let saved = (self.cwd.clone(), self.variables.clone(), self.functions.clone());
                 let output = self.nested(how, text, Output::default());
                 (self.cwd, self.variables, self.functions) = saved;
@@ -48,6 +50,25 @@ impl Shell<'_> {
                 Output::default()
             }
         }
+    }
+
+    /// Runs in a shell of its own, which knows of this one only what was exported.
+    pub(crate) fn child<T>(&mut self, how: &str, run: impl FnOnce(&mut Self) -> T) -> T {
+        let saved = (self.cwd.clone(), self.variables.clone(), self.functions.clone(), self.aliases.clone());
+        if self.exports_functions && !self.functions.is_empty() {
+            self.unknown(Cause::Dynamic, "functions may be handed on to another shell", how);
+        }
+        self.functions.clear();
+        self.aliases.clear();
+        for (name, values) in &mut self.variables {
+            let named = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+            if named && !self.exported.contains(name) {
+                *values = vec![HOLE.to_string()];
+            }
+        }
+        let output = run(self);
+        (self.cwd, self.variables, self.functions, self.aliases) = saved;
+        output
     }
 
     pub(crate) fn python(&mut self, text: &str, how: &str) {
@@ -145,7 +166,8 @@ impl Shell<'_> {
         match self.around.script(&path, super::MAX_SOURCE) {
             Ok(content) => {
                 let text = String::from_utf8_lossy(&content).into_owned();
-                let found = shebang(&text).or(language.map(str::to_owned)).unwrap_or_else(|| "bash".to_owned());
+                let own = if language == Some("source") { None } else { shebang(&text) };
+                let found = own.or(language.map(str::to_owned)).unwrap_or_else(|| "bash".to_owned());
                 effect.detail = digest(&content);
                 self.reading.scripts.push((path.clone(), effect.detail.clone()));
                 self.add(effect);

@@ -27,7 +27,7 @@ impl Shell<'_> {
                     self.run_input("bash", program, &Output { network, text, piped: true, ..Output::default() });
                     Output::default()
                 }
-                Some((file, rest)) => self.run_file(file, rest, Some("bash")),
+                Some((file, rest)) => self.run_file(file, rest, Some("source")),
                 None => Output::default(),
             },
             "exec" => match words.iter().position(|w| !w.starts_with('-')) {
@@ -41,7 +41,9 @@ impl Shell<'_> {
             "cd" => self.cd(words),
             "export" => {
                 for word in words {
-                    if let Some((name, value)) = word.split_once('=') {
+                    let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(n, v)| (n, Some(v)));
+                    self.exported.insert(name.to_owned());
+                    if let Some(value) = value {
                         self.assign(name, vec![value.to_owned()]);
                     }
                 }
@@ -56,6 +58,8 @@ impl Shell<'_> {
                 Output::default()
             }
             "set" => {
+                self.exports_functions |=
+                    words.iter().any(|w| w == "allexport" || (w.starts_with('-') && w.contains('a')));
                 if let Some(at) = words.iter().position(|w| w == "--") {
                     self.arguments = words.get(at + 1..).unwrap_or_default().to_vec();
                 }
@@ -255,10 +259,8 @@ impl Shell<'_> {
                     self.unknown(Cause::Dynamic, "what it runs is not constant", program);
                     Output::default()
                 } else {
-                    let saved = (self.cwd.clone(), self.variables.clone(), self.functions.clone());
-                    let output = self.nested(&format!("{program} -c"), &text, stdin.clone());
-                    (self.cwd, self.variables, self.functions) = saved;
-                    output
+                    let how = format!("{program} -c");
+                    self.child(&how, |shell| shell.nested(&how, &text, stdin.clone()))
                 };
                 if let Some(before) = before {
                     match before {
@@ -288,7 +290,7 @@ impl Shell<'_> {
         }
     }
 
-    fn cd(&mut self, words: &[String]) -> Output {
+    pub(crate) fn cd(&mut self, words: &[String]) -> Output {
         let target =
             words.iter().find(|w| !w.starts_with('-') || *w == "-").cloned().unwrap_or_else(|| self.home.clone());
         if target == "-" {

@@ -109,6 +109,7 @@ impl Shell<'_> {
                 Output::default()
             }
             "declaration_command" => {
+                self.handed_on(node, source);
                 for child in children(node) {
                     match child.kind() {
                         "variable_assignment" => self.assignment(child, source),
@@ -374,6 +375,23 @@ impl Shell<'_> {
         self.assign(&name, values);
     }
 
+    /// `export` and its like: what children of the shell will know.
+    fn handed_on(&mut self, node: Node<'_>, source: &str) {
+        let text = node.utf8_text(source.as_bytes()).unwrap_or_default();
+        let mut words = text.split_whitespace();
+        let export = words.next() == Some("export");
+        let options: String = words.take_while(|word| word.starts_with(['-', '+'])).collect();
+        self.exports_functions |= options.contains('f') && (export || options.contains('x'));
+        if export || options.contains('x') {
+            for child in children(node) {
+                let named = child.child_by_field_name("name").unwrap_or(child);
+                if named.kind() == "variable_name" {
+                    self.exported.insert(named.utf8_text(source.as_bytes()).unwrap_or_default().to_owned());
+                }
+            }
+        }
+    }
+
     /// Sets a variable; some names change which programs run.
     pub(crate) fn assign(&mut self, name: &str, values: Vec<String>) {
         let loads_code = matches!(
@@ -398,7 +416,8 @@ impl Shell<'_> {
                 | "BROWSER"
         ) || name.starts_with("LD_")
             || name.starts_with("GIT_")
-            || name.starts_with("DYLD_");
+            || name.starts_with("DYLD_")
+            || name.to_ascii_lowercase().starts_with("npm_config_");
         if loads_code {
             let mut effect = Effect::new(Verb::Variable, Target::Named("variable", name.to_owned()), "shell");
             effect.detail = values.join(" ");

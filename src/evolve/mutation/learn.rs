@@ -62,6 +62,7 @@ pub(super) fn mixed(heads: &[Head], first: &Head) -> Head {
         lay(&mut mean.hostile, &|h| h.hostile.clone());
         lay(&mut mean.order, &|h| h.order.clone());
         lay(&mut mean.combine, &|h| h.combine.clone());
+        mean.unembedded = Some(first.unembedded.unwrap_or(first.combine.bias));
         mean.threshold = heads.iter().map(|h| h.threshold * share).sum();
     }
     mean
@@ -93,6 +94,8 @@ pub(super) fn taught(parent: &Head, first: &Head, orders: &[Seen], clean: &[Arc<
     if let Some(strict) = strict {
         head.combine.bias -= odds(strict) - odds(first.threshold) + MARGIN;
     }
+    // what they teach is about embeddings
+    head.unembedded = Some(first.unembedded.unwrap_or(first.combine.bias));
     head.threshold = first.threshold;
     head.rounded()
 }
@@ -110,7 +113,7 @@ fn step(head: &mut Head, seen: &Seen, label: f32, rate: f32) {
     let odds = vector.map_or((0.0, 0.0), |v| (head.hostile.value(v), head.order.value(v)));
     let inputs: [f32; INPUTS] = inputs(odds, seen.rules, seen.many, &seen.words, seen.place);
     let less = if seen.weak { head.spare.unwrap_or_default() } else { 0.0 };
-    let error = sigmoid(head.combine.value(&inputs) - less) - label;
+    let error = sigmoid(head.combine.value(&inputs) + head.constant(vector.is_some()) - less) - label;
     let among = if seen.place.among { 1.0 } else { 0.0 };
     let weight = |at: usize| head.combine.weights.get(at).copied().unwrap_or(0.0);
     let (hostile, order) = (weight(2) + among * weight(5), weight(3) + among * weight(6));

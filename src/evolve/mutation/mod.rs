@@ -1,4 +1,4 @@
-//! The optimizer without a model: a grammar of attacks against the shipped detector, whose head learns.
+//! The optimizer without a model: a grammar of attacks against the detector, whose head learns.
 //!
 //! 1. An attack is a genome: family and frame, payload, words, and the form in which it is written. What gives it away
 //!    says what to change. How much an attack moves the score of a system that nobody asks is stood for by how directly
