@@ -6,7 +6,7 @@
 
 use super::word::children;
 use super::{HOLE, Output, Shell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use tree_sitter::Node;
 
 /// What statements can change for those after them.
@@ -16,12 +16,24 @@ pub(crate) struct State {
     variables: HashMap<String, Vec<String>>,
     functions: HashMap<String, String>,
     aliases: HashMap<String, String>,
+    exported: HashSet<String>,
 }
 
 impl Shell<'_> {
+    pub(crate) fn restore(&mut self, state: State) {
+        State {
+            cwd: self.cwd,
+            variables: self.variables,
+            functions: self.functions,
+            aliases: self.aliases,
+            exported: self.exported,
+        } = state;
+    }
+
     pub(crate) fn state(&self) -> State {
         State {
             cwd: self.cwd.clone(),
+            exported: self.exported.clone(),
             variables: self.variables.clone(),
             functions: self.functions.clone(),
             aliases: self.aliases.clone(),
@@ -33,6 +45,7 @@ impl Shell<'_> {
         if self.cwd != before.cwd {
             self.cwd = None;
         }
+        self.exported.retain(|name| before.exported.contains(name));
         let unsure = |name: &String| !name.starts_with('\0');
         for (name, old) in &before.variables {
             if self.variables.get(name) != Some(old) {

@@ -88,7 +88,7 @@ impl Shell<'_> {
         match (rest.is_empty(), exact) {
             (true, _) => Output::default(),
             (false, true) => self.wrapped(program, rest, stdin.clone()),
-            (false, false) => self.nested(program, &rest.join(" "), stdin.clone()),
+            (false, false) => self.child(program, |shell| shell.nested(program, &rest.join(" "), stdin.clone())),
         }
     }
 }

@@ -17,10 +17,13 @@ const FILTERS: &[&str] = &[
     "grep", "egrep", "fgrep", "sort", "head", "tail", "uniq", "tac", "shuf", "tee", "cat", "awk", "gawk", "comm", "sed",
 ];
 
+/// Wrappers that are words of the shell itself.
+const KEYWORDS: [&str; 5] = ["time", "builtin", "coproc", "noglob", "nocorrect"];
+
 impl Shell<'_> {
     pub(crate) fn command(&mut self, node: Node<'_>, source: &str, mut stdin: Output) -> Output {
         let mut words = Vec::new();
-        let saved_variables = (self.variables.clone(), self.exported.clone());
+        let (variables, exported) = (self.variables.clone(), self.exported.clone());
         let mut assigned = false;
         for child in children(node) {
             match child.kind() {
@@ -28,7 +31,7 @@ impl Shell<'_> {
                     assigned = true;
                     self.assignment(child, source);
                     if let Some(name) = child.child_by_field_name("name") {
-                        self.exported.insert(name.utf8_text(source.as_bytes()).unwrap_or_default().to_owned());
+                        self.hand_on(name.utf8_text(source.as_bytes()).unwrap_or_default(), true);
                     }
                 }
                 "herestring_redirect" | "file_redirect" => {
@@ -52,8 +55,11 @@ impl Shell<'_> {
             }
         }
         let output = self.simple(&words, stdin);
-        if !words.is_empty() && assigned {
-            (self.variables, self.exported) = saved_variables;
+        if assigned {
+            self.exported = exported;
+        }
+        if assigned && !words.is_empty() {
+            self.variables = variables;
         }
         output
     }
@@ -191,12 +197,23 @@ impl Shell<'_> {
         output
     }
 
-    /// Runs words under a wrapper.
+    /// Runs words under a wrapper, which knows programs only; what is a word of the shell itself knows its functions, too.
     pub(crate) fn wrapped(&mut self, how: &str, words: &[String], stdin: Output) -> Output {
         self.step(|| format!("unwrap {how}"));
         self.via.push(how.to_owned());
         self.depth += 1;
-        let output = self.simple(words, stdin);
+        let function = words.first().filter(|name| KEYWORDS.contains(&how) && self.functions.contains_key(*name));
+        let program = function.is_none_or(|name| Table::shipped().row(name).is_some());
+        let mut output = Output::default();
+        if function.is_some() {
+            output = self.simple(words, stdin.clone());
+        }
+        if program {
+            let own = (self.functions.clone(), self.aliases.clone());
+            self.leave(how);
+            output = self.simple(words, stdin);
+            (self.functions, self.aliases) = own;
+        }
         self.depth -= 1;
         self.via.pop();
         output

@@ -5,7 +5,7 @@
 //! what is written; known editors, pagers and helpers are left alone, and so is a folder of hooks within the project.
 
 use super::{HOLE, Output, Shell};
-use crate::effect::{Effect, Target, Verb};
+use crate::effect::{Cause, Effect, Target, Verb};
 
 /// Settings whose value git runs; `*` stands for any part between.
 const PROGRAMS: [&str; 52] = [
@@ -166,9 +166,11 @@ impl Shell<'_> {
                 }
             }
         }
-        // by its name it may be something else here
-        let plain = !self.functions.contains_key(program) && !self.aliases.contains_key(program);
-        (given && plain).then(|| self.wrapped(program, &own, stdin.clone()))
+        // whoever gives git another meaning here is not asking for git
+        if given && (self.functions.contains_key(program) || self.aliases.contains_key(program)) {
+            self.unknown(Cause::Arguments, "git is something else in this shell", program);
+        }
+        given.then(|| self.wrapped(program, &own, stdin.clone()))
     }
 
     /// `git config ...`: a setting that stays.

@@ -63,11 +63,12 @@ impl Shell<'_> {
         if lines.len() > LINES {
             self.unknown(Cause::Budget, "the makefile has too many recipe lines", program);
         }
+        let arguments = std::mem::take(&mut self.arguments);
         for line in lines.iter().take(LINES) {
             self.cwd = Some(folder.clone());
             self.child(program, |shell| shell.nested(program, line, Output::default()));
         }
-        self.cwd = before;
+        (self.cwd, self.arguments) = (before, arguments);
         Output::default()
     }
 

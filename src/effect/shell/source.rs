@@ -17,7 +17,9 @@ impl Shell<'_> {
             if stdin.decoded {
                 self.step(|| "decoded text is run".to_owned());
             }
+            let arguments = std::mem::take(&mut self.arguments);
             self.script(language, &text, &format!("{program} <input>"));
+            self.arguments = arguments;
         } else {
             self.unknown(Cause::Dynamic, "what it runs from its input is not known", program);
         }
@@ -53,22 +55,26 @@ impl Shell<'_> {
     }
 
     /// Runs in a shell of its own, which knows of this one only what was exported.
-    pub(crate) fn child<T>(&mut self, how: &str, run: impl FnOnce(&mut Self) -> T) -> T {
-        let saved = (self.cwd.clone(), self.variables.clone(), self.functions.clone(), self.aliases.clone());
+    pub(crate) fn child(&mut self, how: &str, run: impl FnOnce(&mut Self) -> Output) -> Output {
+        self.scoped(|shell| {
+            shell.leave(how);
+            for (name, values) in &mut shell.variables {
+                let named = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+                if named && !shell.exported.contains(name) {
+                    *values = vec![HOLE.to_string()];
+                }
+            }
+            run(shell)
+        })
+    }
+
+    /// Functions and aliases are of this shell alone: other programs do not know them.
+    pub(crate) fn leave(&mut self, how: &str) {
         if self.exports_functions && !self.functions.is_empty() {
             self.unknown(Cause::Dynamic, "functions may be handed on to another shell", how);
         }
         self.functions.clear();
         self.aliases.clear();
-        for (name, values) in &mut self.variables {
-            let named = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-            if named && !self.exported.contains(name) {
-                *values = vec![HOLE.to_string()];
-            }
-        }
-        let output = run(self);
-        (self.cwd, self.variables, self.functions, self.aliases) = saved;
-        output
     }
 
     pub(crate) fn python(&mut self, text: &str, how: &str) {

@@ -40,9 +40,11 @@ impl Shell<'_> {
             "find" => self.find(words),
             "cd" => self.cd(words),
             "export" => {
-                for word in words {
+                let options: String = words.iter().filter(|w| w.starts_with('-')).map(String::as_str).collect();
+                self.exports_functions |= options.contains('f');
+                for word in words.iter().filter(|w| !w.starts_with('-')) {
                     let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(n, v)| (n, Some(v)));
-                    self.exported.insert(name.to_owned());
+                    self.hand_on(name, !options.contains('n'));
                     if let Some(value) = value {
                         self.assign(name, vec![value.to_owned()]);
                     }
@@ -189,7 +191,7 @@ impl Shell<'_> {
         let saved = self.privileged;
         self.privileged = saved || user == "root";
         let output = match command {
-            Some(text) => self.nested("su -c", &text, stdin.clone()),
+            Some(text) => self.child("su -c", |shell| shell.nested("su -c", &text, stdin.clone())),
             None => {
                 self.named(Verb::Privilege, &format!("a shell as {user}"), "su");
                 Output::default()
@@ -209,7 +211,7 @@ impl Shell<'_> {
                 index += 1;
             } else if matches!(word.as_str(), "-S" | "--split-string") {
                 let text = words.get(index + 1..).unwrap_or_default().join(" ");
-                let output = self.nested("env -S", &text, stdin.clone());
+                let output = self.child("env -S", |shell| shell.nested("env -S", &text, stdin.clone()));
                 self.variables = saved;
                 return output;
             } else if !word.starts_with('-') {
@@ -375,7 +377,8 @@ impl Shell<'_> {
             let mut effect = Effect::new(Verb::Remote, Target::Named("remote", host.clone()), "ssh");
             rest.join(" ").clone_into(&mut effect.detail);
             let mark = self.reading.effects.len();
-            self.nested(&format!("ssh {host}"), &rest.join(" "), Output::default());
+            let how = format!("ssh {host}");
+            self.child(&how, |shell| shell.nested(&how, &rest.join(" "), Output::default()));
             // what happens there does not happen here: only whether it changes anything counts
             let there: Vec<Effect> = self.reading.effects.drain(mark.min(self.reading.effects.len())..).collect();
             let changes = there.iter().any(|e| !matches!(e.verb, Verb::Read | Verb::List));

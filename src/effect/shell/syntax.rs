@@ -104,6 +104,7 @@ impl Shell<'_> {
                 for child in children(node).into_iter().filter(Node::is_named) {
                     let name = self.text(child, source);
                     self.functions.remove(&name);
+                    self.exported.remove(&name);
                     self.assign(&name, vec![String::new()]);
                 }
                 Output::default()
@@ -183,10 +184,12 @@ impl Shell<'_> {
         output
     }
 
-    fn scoped(&mut self, run: impl FnOnce(&mut Self) -> Output) -> Output {
-        let saved = (self.cwd.clone(), self.variables.clone(), self.functions.clone(), self.aliases.clone());
+    /// What `run` changes of the shell is forgotten after it, as after a subshell.
+    pub(crate) fn scoped(&mut self, run: impl FnOnce(&mut Self) -> Output) -> Output {
+        let (before, exports) = (self.state(), self.exports_functions);
         let output = run(self);
-        (self.cwd, self.variables, self.functions, self.aliases) = saved;
+        self.restore(before);
+        self.exports_functions = exports;
         output
     }
 
@@ -383,12 +386,22 @@ impl Shell<'_> {
         let options: String = words.take_while(|word| word.starts_with(['-', '+'])).collect();
         self.exports_functions |= options.contains('f') && (export || options.contains('x'));
         if export || options.contains('x') {
+            let on = !options.contains('+') && !(export && options.contains('n'));
             for child in children(node) {
                 let named = child.child_by_field_name("name").unwrap_or(child);
                 if named.kind() == "variable_name" {
-                    self.exported.insert(named.utf8_text(source.as_bytes()).unwrap_or_default().to_owned());
+                    self.hand_on(named.utf8_text(source.as_bytes()).unwrap_or_default(), on);
                 }
             }
+        }
+    }
+
+    /// From here on children of the shell know the variable, or do not.
+    pub(crate) fn hand_on(&mut self, name: &str, on: bool) {
+        if on {
+            self.exported.insert(name.to_owned());
+        } else {
+            self.exported.remove(name);
         }
     }
 

@@ -265,16 +265,14 @@ impl Shell<'_> {
     }
 
     fn substitution(&mut self, node: Node<'_>, source: &str) -> Output {
-        let saved = (self.cwd.clone(), self.variables.clone(), self.functions.clone());
-        let mut output = Output::default();
-        for child in children(node) {
-            if child.is_named() {
-                output = self.statement(child, source, Output::default());
-            }
-        }
         // `$(< file)` reads a file
-        (self.cwd, self.variables, self.functions) = saved;
-        output
+        self.scoped(|shell| {
+            let mut output = Output::default();
+            for child in children(node).into_iter().filter(Node::is_named) {
+                output = shell.statement(child, source, Output::default());
+            }
+            output
+        })
     }
 }
 
