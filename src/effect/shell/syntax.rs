@@ -386,11 +386,11 @@ impl Shell<'_> {
         let options: String = words.take_while(|word| word.starts_with(['-', '+'])).collect();
         self.exports_functions |= options.contains('f') && (export || options.contains('x'));
         if export || options.contains('x') {
-            let on = !options.contains('+') && !(export && options.contains('n'));
+            let off = options.contains('+') || export && options.contains('n');
             for child in children(node) {
                 let named = child.child_by_field_name("name").unwrap_or(child);
                 if named.kind() == "variable_name" {
-                    self.hand_on(named.utf8_text(source.as_bytes()).unwrap_or_default(), on);
+                    self.hand_on(named.utf8_text(source.as_bytes()).unwrap_or_default(), !off);
                 }
             }
         }
