@@ -23,6 +23,7 @@ mod provenance;
 mod recorded;
 mod research;
 mod roots;
+mod scripts;
 mod serve;
 mod shell;
 mod table;

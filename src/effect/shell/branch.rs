@@ -4,6 +4,7 @@
 //! or as after: it is not constant, and a function is both. So `X=/etc; false && X=/tmp; rm -rf $X` is not
 //! taken for a deletion in `/tmp`.
 
+use super::content::Files;
 use super::word::children;
 use super::{HOLE, Output, Shell};
 use std::collections::{HashMap, HashSet};
@@ -17,9 +18,11 @@ pub(crate) struct State {
     functions: HashMap<String, String>,
     aliases: HashMap<String, String>,
     exported: HashSet<String>,
+    files: Files,
 }
 
 impl Shell<'_> {
+    /// All of it but the files, which are not the shell's own.
     pub(crate) fn restore(&mut self, state: State) {
         State {
             cwd: self.cwd,
@@ -27,6 +30,7 @@ impl Shell<'_> {
             functions: self.functions,
             aliases: self.aliases,
             exported: self.exported,
+            files: _,
         } = state;
     }
 
@@ -34,6 +38,7 @@ impl Shell<'_> {
         State {
             cwd: self.cwd.clone(),
             exported: self.exported.clone(),
+            files: self.files.clone(),
             variables: self.variables.clone(),
             functions: self.functions.clone(),
             aliases: self.aliases.clone(),
@@ -76,7 +81,7 @@ impl Shell<'_> {
     /// `if` and `case`: each branch starts as if the ones before it perhaps ran.
     pub(crate) fn choice(&mut self, node: Node<'_>, source: &str, stdin: &Output) -> Output {
         let before = self.state();
-        let mut output = Output::default();
+        let mut output = Output::silent();
         for child in children(node) {
             if matches!(child.kind(), "elif_clause" | "else_clause" | "case_item") {
                 self.perhaps(&before);
@@ -93,7 +98,7 @@ impl Shell<'_> {
     pub(crate) fn list(&mut self, node: Node<'_>, source: &str, stdin: &Output) -> Output {
         let mut parts = Vec::new();
         flatten(node, &mut parts);
-        let mut output = Output::default();
+        let mut output = Output::silent();
         let mut first: Option<State> = None;
         for (operator, part) in parts {
             // what stands behind `||` runs where something before it failed

@@ -28,7 +28,7 @@ impl Shell<'_> {
         for name in names {
             self.assign(&name, vec![HOLE.to_string()]);
         }
-        Output::default()
+        Output::silent()
     }
 
     /// `let a=1`, `unset a`, `shift`, `pushd`, `popd`.

@@ -17,6 +17,12 @@ const FILTERS: &[&str] = &[
     "grep", "egrep", "fgrep", "sort", "head", "tail", "uniq", "tac", "shuf", "tee", "cat", "awk", "gawk", "comm", "sed",
 ];
 
+/// They print nothing.
+const SILENT: [&str; 18] = [
+    ":", "[", "chgrp", "chmod", "chown", "cp", "false", "install", "ln", "mkdir", "mv", "rm", "rmdir", "sleep", "test",
+    "touch", "true", "truncate",
+];
+
 /// Wrappers that are words of the shell itself.
 const KEYWORDS: [&str; 5] = ["time", "builtin", "coproc", "noglob", "nocorrect"];
 
@@ -116,10 +122,18 @@ impl Shell<'_> {
             self.run_input(&language, &program, &stdin);
         }
         let passes = bound.passes_input;
+        let files = self.files.clone();
         self.effects(&program, arguments, &bound, &stdin);
         let network = bound.arguments.iter().any(|(r, _, _)| matches!(r, Role::Act { verb: Verb::Connect, .. }))
             || bound.fixed.iter().any(|(r, _)| matches!(r, Role::Act { verb: Verb::Connect, .. }));
+        let asked = |role: &Role| matches!(role, Role::Act { verb: Verb::Send, kind: "url", .. });
+        let downloads = network || bound.arguments.iter().any(|(role, _, _)| asked(role));
+        self.carries(&program, &bound, &stdin, downloads, files);
         let mut output = Output { network: network || (passes && stdin.network), ..Output::default() };
+        let verbose = |word: &String| word.starts_with('-') && word.contains('v');
+        if SILENT.contains(&program.as_str()) && !arguments.iter().any(verbose) {
+            output.text = Some(String::new());
+        }
         output.endless = endless(&program, arguments) || (stdin.endless && ENDLESS_THROUGH.contains(&program.as_str()));
         if output.endless && program == "tee" && arguments.iter().any(|w| !w.starts_with('-')) {
             self.exhaust("disk", &program);

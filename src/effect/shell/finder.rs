@@ -4,6 +4,9 @@ use super::word::below;
 use super::{HOLE, Output, Shell};
 use crate::effect::Verb;
 
+/// Most words that come in one by one; more are not constant.
+const MOST: usize = 64;
+
 impl Shell<'_> {
     /// xargs and parallel: the words that come in are appended or put in place.
     pub(crate) fn xargs(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
@@ -48,12 +51,15 @@ impl Shell<'_> {
             index += 1;
         }
         let command = words.get(index..).unwrap_or_default();
-        let incoming: Vec<String> = match (&stdin.text, &stdin.names) {
-            (Some(text), _) if replace.is_some() => text.lines().take(32).map(str::to_owned).collect(),
-            (Some(text), _) => text.split_whitespace().take(32).map(str::to_owned).collect(),
+        let mut incoming: Vec<String> = match (&stdin.text, &stdin.names) {
+            (Some(text), _) if replace.is_some() => text.lines().take(MOST + 1).map(str::to_owned).collect(),
+            (Some(text), _) => text.split_whitespace().take(MOST + 1).map(str::to_owned).collect(),
             (None, Some(names)) => names.iter().map(|n| below(n)).collect(),
             (None, None) => vec![HOLE.to_string()],
         };
+        if incoming.len() > MOST {
+            incoming = vec![HOLE.to_string()];
+        }
         if command.is_empty() {
             return Output { names: stdin.names.clone(), ..Output::default() };
         }

@@ -51,15 +51,15 @@ impl Shell<'_> {
             }
         }
         let folder = self.path(&folder);
-        let Some(text) = self.makefile(program, &folder, file.as_deref(), stdin) else { return Output::default() };
-        let mut makefile = parse(&text);
-        makefile.variables.extend(given);
-        if goals.is_empty() {
-            goals.extend(makefile.first.clone());
+        let mut lines = Vec::new();
+        for text in self.makefiles(program, &folder, file.as_deref(), stdin) {
+            let mut makefile = parse(&text);
+            makefile.variables.extend(given.clone());
+            let goals = if goals.is_empty() { makefile.first.iter().cloned().collect() } else { goals.clone() };
+            lines.extend(shell_functions(&text));
+            lines.extend(recipes(&makefile, goals));
         }
         let before = self.cwd.clone();
-        let mut lines = shell_functions(&text);
-        lines.extend(recipes(&makefile, goals));
         if lines.len() > LINES {
             self.unknown(Cause::Budget, "the makefile has too many recipe lines", program);
         }
@@ -72,35 +72,43 @@ impl Shell<'_> {
         Output::default()
     }
 
-    /// The makefile's text; where it cannot be read, that is an effect.
-    fn makefile(&mut self, program: &str, folder: &str, file: Option<&str>, stdin: &Output) -> Option<String> {
+    /// What may be in the makefile; where it cannot be read, that is an effect.
+    fn makefiles(&mut self, program: &str, folder: &str, file: Option<&str>, stdin: &Output) -> Vec<String> {
         if file == Some("-") {
             if stdin.text.is_none() {
                 self.unknown(Cause::Dynamic, "the makefile comes from its input", program);
             }
-            return stdin.text.clone();
+            return stdin.text.iter().cloned().collect();
         }
         let names = file.map_or_else(|| vec!["GNUmakefile", "makefile", "Makefile"], |name| vec![name]);
         let mut why = String::new();
         for name in &names {
             let path =
                 if name.starts_with('/') { (*name).to_owned() } else { super::tidy(&format!("{folder}/{name}")) };
-            match self.around.script(&path, super::MAX_SOURCE) {
-                Ok(content) => {
-                    let mut effect = Effect::new(Verb::Execute, Target::Path(path.clone()), program);
-                    "source".clone_into(&mut effect.operation);
-                    effect.detail = super::source::digest(&content);
-                    self.reading.scripts.push((path, effect.detail.clone()));
-                    self.add(effect);
-                    return Some(String::from_utf8_lossy(&content).into_owned());
+            match self.read_contents(&path) {
+                Ok(contents) => {
+                    for content in &contents {
+                        let mut effect = Effect::new(Verb::Execute, Target::Path(path.clone()), program);
+                        "source".clone_into(&mut effect.operation);
+                        effect.detail = super::source::digest(content);
+                        self.reading.scripts.push((path.clone(), effect.detail.clone()));
+                        self.add(effect);
+                    }
+                    return contents.iter().map(|content| String::from_utf8_lossy(content).into_owned()).collect();
                 }
-                Err(unread) => why = unread.why,
+                Err(unread) => {
+                    why = unread.why;
+                    // it is there, and `make` would take it
+                    if !unread.nothing {
+                        break;
+                    }
+                }
             }
         }
         let path = super::tidy(&format!("{folder}/{}", names.last().unwrap_or(&"Makefile")));
         self.step(|| format!("cannot read {path}: {why}"));
-        self.add(Effect::unknown(Cause::Script, &path, program));
-        None
+        self.unread(&path, why, program);
+        Vec::new()
     }
 }
 

@@ -10,6 +10,7 @@
 mod branch;
 mod builtin;
 pub mod command;
+mod content;
 mod finder;
 mod git;
 mod interpreter;
@@ -101,6 +102,17 @@ pub(crate) struct Output {
     piped: bool,
 }
 
+impl Output {
+    /// Nothing is printed; the default is that it is not known what is.
+    fn silent() -> Self {
+        Self { text: Some(String::new()), ..Self::default() }
+    }
+
+    fn is_silent(&self) -> bool {
+        self.text.as_deref() == Some("")
+    }
+}
+
 /// An interpreter that has no effects: it only notes those that a shell would have.
 pub(crate) struct Shell<'a> {
     around: &'a dyn Surroundings,
@@ -115,6 +127,8 @@ pub(crate) struct Shell<'a> {
     exports_functions: bool,
     functions: HashMap<String, String>,
     aliases: HashMap<String, String>,
+    /// What the action does to files that may be run.
+    files: content::Files,
     /// Links that the script makes: path and what it leads to.
     links: Vec<(String, String)>,
     arguments: Vec<String>,
@@ -168,6 +182,7 @@ impl<'a> Shell<'a> {
             exports_functions: false,
             functions: HashMap::new(),
             aliases: HashMap::new(),
+            files: content::Files::default(),
             links: Vec::new(),
             arguments: Vec::new(),
             running: Vec::new(),
@@ -187,7 +202,13 @@ impl<'a> Shell<'a> {
 
 impl Shell<'_> {
     /// Adds an effect, with what surrounds it.
-    pub(crate) fn add(&mut self, mut effect: Effect) {
+    pub(crate) fn add(&mut self, effect: Effect) {
+        self.changes(&effect);
+        self.push(effect);
+    }
+
+    /// Adds an effect of which it is known what it puts into files.
+    pub(crate) fn push(&mut self, mut effect: Effect) {
         effect.privileged |= self.privileged;
         effect.via = self.via.clone();
         if self.reading.effects.contains(&effect) {

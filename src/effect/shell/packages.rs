@@ -8,8 +8,8 @@
 use super::command::quote_all;
 use super::{HOLE, Output, Shell};
 use crate::effect::{Cause, Effect, Target, Verb};
-use serde_json::{Map, Value};
-use std::collections::HashSet;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashSet};
 
 /// Folders above in which `package.json` is looked for, as the package managers do.
 const ABOVE: usize = 16;
@@ -124,6 +124,9 @@ const MOST: usize = 64;
 /// They run the scripts that their words name; `build:*` names all that begin so.
 const RUNNERS: [&str; 4] = ["run-s", "run-p", "npm-run-all", "npm-run-all2"];
 
+/// The scripts of a project by their names, each with all that it may be.
+type Scripts = BTreeMap<String, Vec<String>>;
+
 /// What is run of a project, in order.
 #[derive(Debug, Default)]
 struct Plan {
@@ -170,16 +173,18 @@ impl Shell<'_> {
         let mut seen = HashSet::new();
         let names = plan.scripts.iter().flat_map(named).filter(|name| seen.insert(name.clone()));
         for name in &names.collect::<Vec<_>>() {
-            let Some(line) = scripts.get(name).and_then(Value::as_str) else { continue };
+            let lines = scripts.get(name).map(Vec::as_slice).unwrap_or_default();
             let words = if *name == plan.script { quote_all(&plan.words) } else { String::new() };
             let how = format!("{program} {name}");
             if self.via.contains(&how) {
                 self.unknown(Cause::Budget, "a script runs itself", &how);
                 continue;
             }
-            self.cwd = Some(folder.clone());
-            let line = format!("{line} {words}");
-            self.child(&how, |shell| shell.nested(&how, line.trim_end(), Output::default()));
+            for line in lines {
+                self.cwd = Some(folder.clone());
+                let line = format!("{line} {words}");
+                self.child(&how, |shell| shell.nested(&how, line.trim_end(), Output::default()));
+            }
         }
         (self.cwd, self.packaged, self.arguments) = before;
         // the rows of npm and yarn know of scripts; what else is asked for is left to the row
@@ -191,7 +196,7 @@ impl Shell<'_> {
     }
 
     /// The nearest `package.json`: its folder and its scripts. One that cannot be read is an effect.
-    fn package(&mut self, program: &str, start: &str) -> Option<(String, Map<String, Value>)> {
+    fn package(&mut self, program: &str, start: &str) -> Option<(String, Scripts)> {
         self.packages += 1;
         if self.packages > MOST {
             self.unknown(Cause::Budget, "too many scripts of packages", program);
@@ -200,17 +205,22 @@ impl Shell<'_> {
         let mut folder = start;
         for _ in 0..ABOVE {
             let path = super::tidy(&format!("{folder}/package.json"));
-            match self.around.script(&path, super::MAX_SOURCE) {
-                Ok(content) => {
-                    self.reading.scripts.push((path.clone(), super::source::digest(&content)));
-                    let Ok(Value::Object(mut package)) = serde_json::from_slice(&content) else {
-                        self.unknown(Cause::Parse, &path, program);
-                        return None;
-                    };
-                    return match package.remove("scripts") {
-                        Some(Value::Object(scripts)) => Some((folder.to_owned(), scripts)),
-                        _ => None,
-                    };
+            match self.read_contents(&path) {
+                Ok(contents) => {
+                    let mut scripts: Scripts = BTreeMap::new();
+                    for content in contents {
+                        self.reading.scripts.push((path.clone(), super::source::digest(&content)));
+                        let Ok(Value::Object(mut package)) = serde_json::from_slice(&content) else {
+                            self.unknown(Cause::Parse, &path, program);
+                            return None;
+                        };
+                        let Some(Value::Object(own)) = package.remove("scripts") else { continue };
+                        for (name, line) in own {
+                            let lines = scripts.entry(name).or_default();
+                            lines.extend(line.as_str().map(str::to_owned).filter(|line| !lines.contains(line)));
+                        }
+                    }
+                    return (!scripts.is_empty()).then(|| (folder.to_owned(), scripts));
                 }
                 // pnpm reads other forms of it
                 Err(unread) if unread.nothing && program == "pnpm" && self.other_form(folder) => {
@@ -220,7 +230,7 @@ impl Shell<'_> {
                 Err(unread) if unread.nothing => folder = folder.rsplit_once('/').map(|(above, _)| above)?,
                 Err(unread) => {
                     self.step(|| format!("cannot read {path}: {unread}"));
-                    self.unknown(Cause::Script, &path, program);
+                    self.unread(&path, unread.why, program);
                     return None;
                 }
             }
@@ -232,8 +242,8 @@ impl Shell<'_> {
     fn other_form(&self, folder: &str) -> bool {
         let forms = ["package.json5", "package.yaml"];
         forms.iter().any(|form| {
-            let read = self.around.script(&super::tidy(&format!("{folder}/{form}")), super::MAX_SOURCE);
-            read.is_ok_and(|_| true)
+            let read = self.read_contents(&super::tidy(&format!("{folder}/{form}")));
+            !read.is_err_and(|unread| unread.nothing)
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Source that is run: on standard input, on the command line, in files, and in other languages.
 
-use super::{HOLE, Output, Shell};
+use super::content::{CHANGED, Content};
+use super::{HOLE, Output, Shell, Unread};
 use crate::effect::role::Role;
 use crate::effect::table::Bound;
 use crate::effect::{Cause, Effect, Target, Verb};
@@ -9,10 +10,7 @@ impl Shell<'_> {
     /// Text on standard input that an interpreter runs.
     pub(crate) fn run_input(&mut self, language: &str, program: &str, stdin: &Output) {
         if stdin.network {
-            let mut effect =
-                Effect::new(Verb::Execute, Target::Named("program", "downloaded code".to_owned()), program);
-            "network".clone_into(&mut effect.detail);
-            self.add(effect);
+            self.downloaded(program);
         } else if let Some(text) = stdin.text.clone() {
             if stdin.decoded {
                 self.step(|| "decoded text is run".to_owned());
@@ -23,6 +21,20 @@ impl Shell<'_> {
         } else {
             self.unknown(Cause::Dynamic, "what it runs from its input is not known", program);
         }
+    }
+
+    /// What came over the network is run.
+    fn downloaded(&mut self, program: &str) {
+        let mut effect = Effect::new(Verb::Execute, Target::Named("program", "downloaded code".to_owned()), program);
+        "network".clone_into(&mut effect.detail);
+        self.add(effect);
+    }
+
+    /// A file that would be run cannot be read.
+    pub(crate) fn unread(&mut self, path: &str, why: String, program: &str) {
+        let mut unknown = Effect::unknown(Cause::Script, path, program);
+        unknown.detail = why;
+        self.add(unknown);
     }
 
     /// Source text in a language.
@@ -169,13 +181,44 @@ impl Shell<'_> {
             "source".clone_into(&mut effect.operation);
         }
         self.step(|| format!("runs the file {path}"));
-        match self.around.script(&path, super::MAX_SOURCE) {
+        let mut output = Output::silent();
+        for content in self.contents(&path) {
+            let one = self.run_content(&path, &effect, content, arguments, language);
+            output = super::syntax::join(output, one);
+        }
+        output
+    }
+
+    /// Runs one of what may be in a file.
+    fn run_content(
+        &mut self,
+        path: &str,
+        execute: &Effect,
+        content: Content,
+        arguments: &[String],
+        language: Option<&str>,
+    ) -> Output {
+        let (mut effect, written) = (execute.clone(), execute.program.as_str());
+        let content = match content {
+            Content::Before(at) => self.around.script(&at, super::MAX_SOURCE),
+            Content::Text(text) => Ok(text.as_bytes().to_vec()),
+            Content::Downloaded => {
+                self.add(effect);
+                self.downloaded(written);
+                return Output::default();
+            }
+            Content::By(program) => {
+                self.step(|| format!("{program} changes {path} before"));
+                Err(Unread { why: CHANGED.to_owned(), nothing: false })
+            }
+        };
+        match content {
             Ok(content) => {
                 let text = String::from_utf8_lossy(&content).into_owned();
                 let own = if language == Some("source") { None } else { shebang(&text) };
                 let found = own.or(language.map(str::to_owned)).unwrap_or_else(|| "bash".to_owned());
                 effect.detail = digest(&content);
-                self.reading.scripts.push((path.clone(), effect.detail.clone()));
+                self.reading.scripts.push((path.to_owned(), effect.detail.clone()));
                 self.add(effect);
                 if content.contains(&0) {
                     self.unknown(Cause::Script, "a binary file", written);
@@ -186,16 +229,14 @@ impl Shell<'_> {
                     return Output::default();
                 }
                 let arguments = std::mem::replace(&mut self.arguments, arguments.to_vec());
-                let output = self.script(&found, &text, &path);
+                let output = self.script(&found, &text, path);
                 self.arguments = arguments;
                 output
             }
             Err(unread) => {
                 self.add(effect);
                 self.step(|| format!("cannot read {path}: {unread}"));
-                let mut unknown = Effect::unknown(Cause::Script, &path, written);
-                unknown.detail = unread.why;
-                self.add(unknown);
+                self.unread(path, unread.why, written);
                 Output::default()
             }
         }

@@ -49,7 +49,7 @@ impl Shell<'_> {
                         self.assign(name, vec![value.to_owned()]);
                     }
                 }
-                Output::default()
+                if words.iter().any(|w| !w.starts_with('-')) { Output::silent() } else { Output::default() }
             }
             "alias" => {
                 for word in words {
@@ -65,7 +65,7 @@ impl Shell<'_> {
                 if let Some(at) = words.iter().position(|w| w == "--") {
                     self.arguments = words.get(at + 1..).unwrap_or_default().to_vec();
                 }
-                Output::default()
+                if words.is_empty() { Output::default() } else { Output::silent() }
             }
             "trap" => {
                 if let Some(action) = words.iter().find(|w| !w.starts_with('-')).filter(|_| words.len() > 1) {
@@ -310,7 +310,11 @@ impl Shell<'_> {
         } else if target.starts_with('/') {
             self.cwd = Some(super::tidy(&target));
         }
-        Output::default()
+        // with `-`, or with CDPATH, it prints where it went
+        if target == "-" || !target.starts_with(['/', '.']) && self.variables.contains_key("CDPATH") {
+            return Output::default();
+        }
+        Output::silent()
     }
 
     /// A lock that a long command holds keeps others out.
@@ -376,9 +380,10 @@ impl Shell<'_> {
         if !rest.is_empty() {
             let mut effect = Effect::new(Verb::Remote, Target::Named("remote", host.clone()), "ssh");
             rest.join(" ").clone_into(&mut effect.detail);
-            let mark = self.reading.effects.len();
+            let (mark, files) = (self.reading.effects.len(), self.files.clone());
             let how = format!("ssh {host}");
             self.child(&how, |shell| shell.nested(&how, &rest.join(" "), Output::default()));
+            self.files = files;
             // what happens there does not happen here: only whether it changes anything counts
             let there: Vec<Effect> = self.reading.effects.drain(mark.min(self.reading.effects.len())..).collect();
             let changes = there.iter().any(|e| !matches!(e.verb, Verb::Read | Verb::List));

@@ -70,7 +70,7 @@ impl Shell<'_> {
             let near: String = text.get(problem..).unwrap_or_default().chars().take(30).collect();
             self.unknown(Cause::Parse, near.trim(), "shell");
         }
-        let mut output = Output::default();
+        let mut output = Output::silent();
         for child in children(tree.root_node()) {
             if child.is_named() {
                 output = join(output, self.statement(child, &text, stdin.clone()));
@@ -98,7 +98,7 @@ impl Shell<'_> {
             "command" => self.command(node, source, stdin),
             "variable_assignment" | "variable_assignments" => {
                 self.assignment(node, source);
-                Output::default()
+                Output::silent()
             }
             "unset_command" => {
                 for child in children(node).into_iter().filter(Node::is_named) {
@@ -107,17 +107,22 @@ impl Shell<'_> {
                     self.exported.remove(&name);
                     self.assign(&name, vec![String::new()]);
                 }
-                Output::default()
+                Output::silent()
             }
             "declaration_command" => {
                 self.handed_on(node, source);
+                let mut output = Output::default();
                 for child in children(node) {
                     match child.kind() {
-                        "variable_assignment" => self.assignment(child, source),
+                        "variable_assignment" => {
+                            self.assignment(child, source);
+                            // without a value it may list what there is
+                            output = Output::silent();
+                        }
                         _ => self.walk_substitutions(child, source),
                     }
                 }
-                Output::default()
+                output
             }
             "pipeline" => self.pipeline(node, source, stdin),
             "redirected_statement" => self.redirected(node, source, stdin),
@@ -128,13 +133,13 @@ impl Shell<'_> {
                 if let (Some(name), Some(body)) = (name, body) {
                     self.functions.insert(name.to_owned(), body.to_owned());
                 }
-                Output::default()
+                Output::silent()
             }
             "for_statement" => self.for_loop(node, source, stdin),
             "while_statement" | "c_style_for_statement" => self.while_loop(node, source, stdin),
             "test_command" => {
                 self.walk_substitutions(node, source);
-                Output::default()
+                Output::silent()
             }
             "heredoc_body" | "comment" | "ERROR" | "file_redirect" | "herestring_redirect"
                 if node.kind() != "ERROR" =>
@@ -142,7 +147,7 @@ impl Shell<'_> {
                 if matches!(node.kind(), "file_redirect" | "herestring_redirect") {
                     self.redirect(node, source, &Output::default(), false)
                 } else {
-                    Output::default()
+                    Output::silent()
                 }
             }
             "ERROR" => self.block(node, source, stdin),
@@ -165,7 +170,7 @@ impl Shell<'_> {
 
     /// All statements of a node, both branches of a choice included.
     fn block(&mut self, node: Node<'_>, source: &str, stdin: Output) -> Output {
-        let mut output = Output::default();
+        let mut output = Output::silent();
         let all = children(node);
         for (i, child) in all.iter().enumerate() {
             if !child.is_named()
@@ -249,14 +254,18 @@ impl Shell<'_> {
         if !ran {
             output = stdin;
         }
-        for redirect in redirects {
-            if redirect.kind() == "file_redirect" && !self.is_input(redirect, source) {
-                self.redirect(redirect, source, &output, false);
-            }
-        }
+        let own = redirects.into_iter().filter(|r| r.kind() == "file_redirect");
+        let mut after: Vec<Node<'_>> = own.chain(after).collect();
+        // a redirection of the command itself comes before what its output is piped into
+        after.sort_by_key(|rest| rest.kind() != "file_redirect");
         for rest in after {
             if rest.kind() == "file_redirect" {
-                self.redirect(rest, source, &output, false);
+                if !self.is_input(rest, source) {
+                    self.redirect(rest, source, &output, false);
+                    if takes_output(rest, source) {
+                        output = Output::silent();
+                    }
+                }
             } else {
                 output = self.statement(rest, source, output);
             }
@@ -341,7 +350,10 @@ impl Shell<'_> {
         if output.network {
             "network".clone_into(&mut effect.detail);
         }
-        self.add(effect);
+        if verb != Verb::Read {
+            self.put_output(effect.target.name(), output, verb, "shell");
+        }
+        self.push(effect);
         Output { piped: input, ..Output::default() }
     }
 
@@ -470,7 +482,7 @@ impl Shell<'_> {
                 s.statement(body, source, stdin.clone())
             }),
             _ => {
-                let mut output = Output::default();
+                let mut output = Output::silent();
                 for value in values {
                     self.variables.insert(name.clone(), vec![value]);
                     output = join(output, self.statement(body, source, stdin.clone()));
@@ -521,6 +533,13 @@ impl Shell<'_> {
     }
 }
 
+/// It takes what is printed, not only errors or another stream.
+fn takes_output(redirect: Node<'_>, source: &str) -> bool {
+    let text = redirect.utf8_text(source.as_bytes()).unwrap_or_default();
+    let text = text.strip_prefix('1').unwrap_or(text);
+    text.starts_with("&>") || text.starts_with('>') && !text.starts_with(">&")
+}
+
 /// A redirection from or to the network.
 fn connects(redirect: Node<'_>, source: &str) -> bool {
     redirect.utf8_text(source.as_bytes()).is_ok_and(|t| t.contains("/dev/tcp/") || t.contains("/dev/udp/"))
@@ -528,12 +547,15 @@ fn connects(redirect: Node<'_>, source: &str) -> bool {
 
 /// What follows a command's own output in the same stream.
 pub(super) fn join(first: Output, second: Output) -> Output {
+    let quiet = (first.is_silent(), second.is_silent());
     Output {
-        text: match (first.text, second.text) {
-            (Some(a), Some(b)) => Some(a + &b),
-            (None, text) | (text, None) => text,
+        names: match (first.names, second.names) {
+            (Some(a), Some(b)) => Some(a.into_iter().chain(b).collect()),
+            (Some(names), None) if quiet.1 => Some(names),
+            (None, Some(names)) if quiet.0 => Some(names),
+            _ => None,
         },
-        names: second.names.or(first.names),
+        text: first.text.zip(second.text).map(|(a, b)| a + &b),
         network: first.network || second.network,
         endless: first.endless || second.endless,
         decoded: first.decoded || second.decoded,

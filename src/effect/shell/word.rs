@@ -267,9 +267,10 @@ impl Shell<'_> {
     fn substitution(&mut self, node: Node<'_>, source: &str) -> Output {
         // `$(< file)` reads a file
         self.scoped(|shell| {
-            let mut output = Output::default();
+            let mut output = Output::silent();
             for child in children(node).into_iter().filter(Node::is_named) {
-                output = shell.statement(child, source, Output::default());
+                let next = shell.statement(child, source, Output::default());
+                output = super::syntax::join(output, next);
             }
             output
         })

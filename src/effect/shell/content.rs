@@ -1,0 +1,243 @@
+//! What files hold by the time that they are run: an action may write, copy or download what it then runs.
+//!
+//! 1. Of each file that the action changes, all that may be in it is kept: what was there before, a text, what came over
+//!    the network, or what some program made of it.
+//! 2. A change may fail, or not come, or not yet: it adds to what may be there, and replaces nothing.
+//! 3. What runs a file reads all that may be in it. What a program made of it cannot be read, and is unknown.
+//!
+//! Not followed: names that lead to the same file by links that were there before, and what unpacking an archive or
+//! another state of a repository puts in place of a file.
+
+use super::{HOLE, Output, Shell, Unread, tidy};
+use crate::effect::role::Role;
+use crate::effect::table::Bound;
+use crate::effect::{Effect, Target, Verb};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Most files whose changes are followed; after more, any file may have been changed.
+const FILES: usize = 256;
+/// Most that one file may hold.
+const CHOICES: usize = 8;
+
+/// What may be in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// What was at that path before the action.
+    Before(String),
+    /// This text.
+    Text(Arc<str>),
+    /// What came over the network.
+    Downloaded,
+    /// What that program wrote.
+    By(String),
+}
+
+/// What the action changed so far.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Files {
+    files: HashMap<String, Vec<Content>>,
+    /// Folders that were copied or moved: where to, and where from.
+    trees: Vec<(String, String)>,
+    /// Changes were too many to follow, or it is not known where they were.
+    anywhere: Option<String>,
+}
+
+impl Files {
+    fn of(&self, path: &str) -> Vec<Content> {
+        let mut all = self.files.get(path).cloned().unwrap_or_else(|| {
+            let moved = self.trees.iter().filter_map(|(to, from)| Some(format!("{from}{}", below(path, to)?)));
+            let mut all = vec![Content::Before(path.to_owned())];
+            for from in moved {
+                include(&mut all, Content::Before(from));
+            }
+            all
+        });
+        if let Some(program) = &self.anywhere {
+            include(&mut all, Content::By(program.clone()));
+        }
+        all
+    }
+
+    /// That may be in it, too.
+    fn include(&mut self, path: &str, content: &[Content]) {
+        if path.contains(HOLE) || path.starts_with("/dev/") {
+            return;
+        }
+        let mut all = self.of(path);
+        content.iter().for_each(|new| include(&mut all, new.clone()));
+        if all.len() > CHOICES {
+            all = vec![Content::By("more than one program".to_owned())];
+        }
+        if self.files.len() < FILES || self.files.contains_key(path) {
+            self.files.insert(path.to_owned(), all);
+        } else {
+            self.anywhere = Some("one of many programs".to_owned());
+        }
+    }
+}
+
+fn include(all: &mut Vec<Content>, new: Content) {
+    if !all.contains(&new) {
+        all.push(new);
+    }
+}
+
+/// What follows a folder in a path, with its slash; empty for the folder itself.
+fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    path.strip_prefix(folder.trim_end_matches('/')).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn base(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
+}
+
+impl Shell<'_> {
+    /// All that may be in a file by now.
+    pub(crate) fn contents(&self, path: &str) -> Vec<Content> {
+        let mut all = self.files.of(path);
+        if let Some(real) = self.through_links(path) {
+            self.files.of(&real).into_iter().for_each(|content| include(&mut all, content));
+        }
+        if all.len() > 1 {
+            // where there was nothing, there is what came
+            all.retain(|c| !matches!(c, Content::Before(at) if self.around.script(at, 0).is_err_and(|e| e.nothing)));
+        }
+        if all.is_empty() { vec![Content::Before(path.to_owned())] } else { all }
+    }
+
+    /// All that may be in a file by now, if it can be read.
+    pub(crate) fn read_contents(&self, path: &str) -> Result<Vec<Vec<u8>>, Unread> {
+        let read = |content| match content {
+            Content::Before(at) => self.around.script(&at, super::MAX_SOURCE),
+            Content::Text(text) => Ok(text.as_bytes().to_vec()),
+            Content::Downloaded | Content::By(_) => Err(Unread { why: CHANGED.to_owned(), nothing: false }),
+        };
+        self.contents(path).into_iter().map(read).collect()
+    }
+
+    /// Notes what an effect changes; what it puts there is not known here.
+    pub(crate) fn changes(&mut self, effect: &Effect) {
+        let Target::Path(path) = &effect.target else { return };
+        if effect.keep || !matches!(effect.verb, Verb::Write | Verb::Append | Verb::Overwrite) {
+            return;
+        }
+        let by = Content::By(effect.program.clone());
+        for name in &effect.incoming {
+            self.put(&tidy(&format!("{path}/{name}")), &[by.clone()], Verb::Overwrite);
+        }
+        self.put(path, &[by], effect.verb);
+    }
+
+    /// What a command put into a file that printed this, or got it as its input.
+    pub(crate) fn put_output(&mut self, path: &str, output: &Output, verb: Verb, program: &str) {
+        let content = match &output.text {
+            _ if output.network => Content::Downloaded,
+            Some(text) if text.len() <= super::MAX_SOURCE => Content::Text(text.as_str().into()),
+            _ => Content::By(program.to_owned()),
+        };
+        self.put(path, &[content], verb);
+    }
+
+    fn put(&mut self, path: &str, content: &[Content], verb: Verb) {
+        let content = if verb == Verb::Append { self.appended(path, content) } else { content.to_vec() };
+        if let Some(real) = self.through_links(path) {
+            self.files.include(&real, &content);
+        }
+        self.files.include(path, &content);
+    }
+
+    fn appended(&self, path: &str, content: &[Content]) -> Vec<Content> {
+        let mut all = Vec::new();
+        for old in self.contents(path) {
+            let old = match old {
+                Content::Before(at) => match self.around.script(&at, super::MAX_SOURCE) {
+                    Ok(bytes) => Content::Text(String::from_utf8_lossy(&bytes).into()),
+                    Err(unread) if unread.nothing => Content::Text("".into()),
+                    Err(_) => Content::By("what was there".to_owned()),
+                },
+                other => other,
+            };
+            for new in content {
+                let both = match (&old, new) {
+                    (Content::Text(old), Content::Text(new)) => Content::Text(format!("{old}{new}").into()),
+                    (Content::Downloaded, _) | (_, Content::Downloaded) => Content::Downloaded,
+                    (Content::Text(_), new) => new.clone(),
+                    (old, _) => old.clone(),
+                };
+                include(&mut all, both);
+            }
+        }
+        all
+    }
+
+    /// What the arguments of a command say of what is in the files that it writes: copies, downloads, and what `tee` gets
+    /// as its input. It replaces what its effects alone said; `before` is what was known without them.
+    pub(crate) fn carries(&mut self, program: &str, bound: &Bound, stdin: &Output, network: bool, before: Files) {
+        let (mut sources, mut places, mut written, mut names) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (role, value, _) in &bound.arguments {
+            match role {
+                Role::Copy | Role::Act { verb: Verb::Move, .. } => sources.push(value),
+                Role::Into => places.push(self.path(value)),
+                Role::Act { verb: Verb::Connect | Verb::Send, .. } => names.push(base(value)),
+                Role::Act { verb: verb @ (Verb::Write | Verb::Append | Verb::Overwrite), kind: "path", .. } => {
+                    written.push((self.path(value), *verb));
+                }
+                _ => {}
+            }
+        }
+        if bound.dry || bound.keep {
+            return;
+        }
+        if program == "tee" {
+            self.files = before;
+            written.iter().for_each(|(path, verb)| self.put_output(path, stdin, *verb, program));
+        } else if network {
+            let fixed = bound.fixed.iter().filter(|(r, _)| matches!(r, Role::Act { verb: Verb::Overwrite, .. }));
+            let folders: Vec<String> = fixed
+                .map(|(_, folder)| self.path(folder))
+                .chain(written.iter().map(|(path, _)| path.clone()))
+                .collect();
+            self.files = before;
+            for path in folders.iter().flat_map(|folder| names.iter().map(move |name| format!("{folder}/{name}"))) {
+                self.put(&tidy(&path), &[Content::Downloaded], Verb::Write);
+            }
+            written.iter().for_each(|(path, verb)| self.put(path, &[Content::Downloaded], *verb));
+        } else if !places.is_empty() && !sources.iter().any(|source| super::command::remote_host(source).is_some()) {
+            self.files = before;
+            for to in &places {
+                for source in &sources {
+                    let from = self.path(source);
+                    let content = self.contents(&from);
+                    let inside = tidy(&format!("{to}/{}", base(source)));
+                    for way in [inside.as_str(), to.as_str()] {
+                        self.tree(way, &from);
+                        self.put(way, &content, Verb::Overwrite);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A folder may have been copied or moved.
+    fn tree(&mut self, to: &str, from: &str) {
+        if to.contains(HOLE) || from.contains(HOLE) || self.files.trees.len() >= FILES {
+            return;
+        }
+        let known: Vec<(String, Vec<Content>)> = self
+            .files
+            .files
+            .iter()
+            .filter_map(|(path, content)| {
+                Some((format!("{to}{}", below(path, from).filter(|r| !r.is_empty())?), content.clone()))
+            })
+            .collect();
+        for (path, content) in known {
+            self.files.include(&path, &content);
+        }
+        self.files.trees.push((to.to_owned(), from.to_owned()));
+    }
+}
+
+/// Why what the action itself changes is not read.
+pub(crate) const CHANGED: &str = "the action itself changes it before; make that an action of its own, and run it then";
