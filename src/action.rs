@@ -118,6 +118,7 @@ impl Action {
 
 /// Who the agent acts for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Identity {
     /// Account name in the environment; `user` if absent.
     #[serde(default = "default_name")]
@@ -142,6 +143,7 @@ fn default_name() -> String {
 
 /// Something that the agent has read. What it says was not said by the user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Observation {
     /// Where it came from.
     #[serde(default)]
@@ -152,7 +154,10 @@ pub struct Observation {
 }
 
 /// An action with what is said of its circumstances, as `agrail check --action` and `POST /v1/check` take it.
+///
+/// A key of another name is an error: what is misspelt would be left out, and what was read must not be.
 #[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Question {
     /// The action.
     pub action: Action,
@@ -163,7 +168,7 @@ pub struct Question {
 
 /// What is said of the circumstances of an action; what is left out is as whoever reads it has it.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Circumstances {
     /// What the user asked for.
     pub request: String,

@@ -94,7 +94,11 @@ impl Answer {
 
     /// The call must not be made.
     pub fn blocked(why: &str) -> Self {
-        Self { stdout: String::new(), stderr: format!("agrail: {}\n", line(why)), code: 2 }
+        Self {
+            stdout: String::new(),
+            stderr: format!("agrail: {}\n", line(why).trim_start_matches("agrail: ")),
+            code: 2,
+        }
     }
 }
 

@@ -37,8 +37,46 @@ const INWARD: [&str; 20] = [
     "update_plan",
 ];
 /// Tools of the hosts that run a command of a shell.
-const SHELLS: [&str; 7] =
-    ["Bash", "Monitor", "shell", "local_shell", "exec_command", "shell_command", "container.exec"];
+const SHELLS: [&str; 12] = [
+    "Bash",
+    "bash",
+    "Monitor",
+    "shell",
+    "local_shell",
+    "exec_command",
+    "execute_command",
+    "run_shell_command",
+    "run_terminal_cmd",
+    "run_in_terminal",
+    "shell_command",
+    "container.exec",
+];
+/// Events of the hosts that ask nothing of the guard and tell nothing that was read.
+const IDLE: [&str; 23] = [
+    "afterFileEdit",
+    "afterAgentResponse",
+    "afterAgentThought",
+    "Setup",
+    "SessionStart",
+    "sessionStart",
+    "SessionEnd",
+    "sessionEnd",
+    "Stop",
+    "stop",
+    "agentStop",
+    "StopFailure",
+    "SubagentStart",
+    "SubagentStop",
+    "subagentStop",
+    "Notification",
+    "notification",
+    "PreCompact",
+    "preCompact",
+    "PostCompact",
+    "TeammateIdle",
+    "ConfigChange",
+    "AfterAgent",
+];
 /// Arguments of the hosts' own tools that are paths, and may be relative to the working directory.
 const PATHS: [&str; 4] = ["file_path", "notebook_path", "path", "absolute_path"];
 
@@ -88,13 +126,33 @@ struct Raw {
     tool_name: Option<String>,
     #[serde(alias = "toolArgs", alias = "tool_args", alias = "arguments", alias = "input")]
     tool_input: Option<Value>,
-    #[serde(alias = "toolResponse", alias = "tool_output", alias = "tool_result")]
+    #[serde(alias = "toolResponse", alias = "tool_output", alias = "tool_result", alias = "output")]
     tool_response: Option<Value>,
     tool_use_id: Option<String>,
     /// What a call that failed said.
     error: Option<Value>,
     prompt: Option<String>,
     request: Option<String>,
+    /// Where the event itself says what would be done, and its name which tool does it.
+    command: Option<Value>,
+    file_path: Option<String>,
+}
+
+impl Raw {
+    /// Some hosts have an event for each kind of call instead of the name of a tool.
+    fn name_tool(&mut self) {
+        if self.tool_name.is_some() {
+            return;
+        }
+        let (tool, input) = match (self.hook_event_name.as_deref(), &self.command, &self.file_path) {
+            (Some("beforeShellExecution" | "afterShellExecution"), Some(command), None) => {
+                ("shell", json!({"command": command}))
+            }
+            (Some("beforeReadFile"), None, Some(path)) => ("Read", json!({"file_path": path})),
+            _ => return,
+        };
+        (self.tool_name, self.tool_input) = (Some(tool.to_owned()), Some(input));
+    }
 }
 
 /// One event of a host.
@@ -105,7 +163,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// Reads an event.
+    /// Reads an event. One of another name that asks for something must say which tool would do it.
     ///
     /// # Errors
     /// [`EventError`]
@@ -113,31 +171,39 @@ impl Event {
         if bytes.len() > MOST_BYTES {
             return Err(EventError::Large);
         }
-        let event = Self { host, raw: serde_json::from_slice(bytes)? };
+        let mut event = Self { host, raw: serde_json::from_slice(bytes)? };
+        event.raw.name_tool();
         if matches!(event.kind(), Kind::Before | Kind::After) && event.tool().is_empty() {
-            return Err(EventError::Field { tool: "the host".to_owned(), field: "tool_name" });
+            let name = event.raw.hook_event_name.as_deref().unwrap_or("without a name");
+            return Err(EventError::Field { tool: format!("the host, {}", first(name, 40)), field: "tool_name" });
         }
         Ok(event)
     }
 
-    /// What kind of event it is. One that names a tool and is not known is a question, never nothing.
+    /// What kind of event it is. One that is not known is a question, never nothing.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self.raw.hook_event_name.as_deref() {
             Some("PreToolUse" | "preToolUse" | "BeforeTool") => Kind::Before,
-            Some("PostToolUse" | "postToolUse" | "AfterTool" | "PostToolUseFailure") => Kind::After,
-            Some("UserPromptSubmit" | "userPromptSubmitted" | "BeforeAgent") => Kind::Asked,
-            Some(_) if self.raw.tool_name.is_none() => Kind::Other,
-            // without a name, or with one that is not known: what it holds says what it is
-            _ if self.raw.tool_response.is_some() => Kind::After,
+            Some("PostToolUse" | "postToolUse" | "AfterTool" | "PostToolUseFailure" | "afterShellExecution") => {
+                Kind::After
+            }
+            Some("UserPromptSubmit" | "userPromptSubmitted" | "BeforeAgent" | "beforeSubmitPrompt") => Kind::Asked,
+            Some(name) if IDLE.contains(&name) => Kind::Other,
+            // without a name what it holds says what it is
+            None if self.raw.tool_response.as_ref().is_some_and(|said| *said != json!("")) => Kind::After,
             _ => Kind::Before,
         }
     }
 
-    /// The session, if the host names one.
+    /// The session. Where the host names none, all that it does in one folder is one: what was read is not forgotten.
     #[must_use]
-    pub fn session(&self) -> Option<&str> {
-        self.raw.session_id.as_deref().filter(|id| !id.is_empty())
+    pub fn session(&self) -> String {
+        let named = self.raw.session_id.clone().filter(|id| !id.is_empty());
+        named.unwrap_or_else(|| {
+            let folder = self.raw.cwd.as_deref().map(Path::to_string_lossy).unwrap_or_default();
+            format!("{} in {folder}", self.host.name())
+        })
     }
 
     /// The call, if the host names it.
@@ -322,7 +388,7 @@ impl Event {
     #[must_use]
     pub fn salvaged(bytes: &[u8]) -> Option<(String, Observation)> {
         let text = String::from_utf8_lossy(bytes);
-        if !text.contains("\"PostToolUse") {
+        if !["\"PostToolUse", "\"postToolUse", "\"AfterTool"].iter().any(|name| text.contains(name)) {
             return None;
         }
         let (_, rest) = text.split_once("\"session_id\"")?;

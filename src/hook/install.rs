@@ -102,7 +102,9 @@ pub fn doubts(host: Host, settings: &str) -> Vec<String> {
 fn ours(hook: &Value) -> bool {
     let command = hook.get("command").and_then(Value::as_str).unwrap_or_default().trim();
     let hosts = [Host::ClaudeCode, Host::Codex, Host::Generic];
-    hosts.iter().any(|host| command.ends_with(&format!(" hook {}", host.name()))) && command.contains("agrail")
+    let mut words = command.split_whitespace().skip_while(|word| *word != "hook").skip(1);
+    // options may follow
+    words.next().is_some_and(|name| hosts.iter().any(|host| host.name() == name)) && command.contains("agrail")
 }
 
 fn remove(root: &mut Map<String, Value>) -> Result<(), InstallError> {

@@ -67,7 +67,7 @@ pub async fn decide(
     }
     let mut context = Context::new(desk.identity.clone(), desk.environment.clone());
     event.host_name().clone_into(&mut context.agent);
-    let session = sessions.recall(event.session())?;
+    let session = sessions.recall(&event.session())?;
     context.request = match session.request.is_empty() {
         false => session.request,
         true => event.request(),
@@ -86,7 +86,7 @@ pub async fn decide(
     }
     if secrets {
         // it counts once the host says that the call was made
-        sessions.may_hold(event.session(), event.call(), &name(&actions))?;
+        sessions.may_hold(&event.session(), event.call(), &name(&actions))?;
     }
     Ok(gravest)
 }
@@ -100,11 +100,11 @@ pub fn note(sessions: &Sessions, event: &Event) -> Result<(), HookError> {
         Kind::Before | Kind::Other => {}
         // what begins with a tag is the host's, or comes from a timer
         Kind::Asked if event.prompt().trim_start().starts_with('<') => {}
-        Kind::Asked => sessions.asked(event.session(), event.prompt())?,
+        Kind::Asked => sessions.asked(&event.session(), event.prompt())?,
         Kind::After => {
-            sessions.holds(event.session(), event.call())?;
+            sessions.holds(&event.session(), event.call())?;
             if let Some(observation) = event.observation() {
-                sessions.seen(event.session(), &observation, event.foreign())?;
+                sessions.seen(&event.session(), &observation, event.foreign())?;
             }
         }
     }

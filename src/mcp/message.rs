@@ -1,9 +1,114 @@
 //! Messages, as far as the proxy reads them.
 
-use serde_json::{Value, json};
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value, json};
+use std::fmt;
 
 /// Longest text in an answer of ours, characters.
 const SAYS: usize = 1_000;
+
+/// Names that mean something to either side, in messages, parameters, results and tools.
+const KNOWN: [&str; 17] = [
+    "jsonrpc",
+    "id",
+    "method",
+    "params",
+    "result",
+    "error",
+    "name",
+    "arguments",
+    "uri",
+    "tools",
+    "description",
+    "inputSchema",
+    "annotations",
+    "title",
+    "content",
+    "inputRequests",
+    "inputResponses",
+];
+
+/// Reads a message that has one meaning: no key stands twice, and none differs from one of the protocol by its case alone. Of
+/// such keys the reader on the other side might take the other.
+///
+/// # Errors
+/// What is wrong, in words.
+pub(super) fn read(line: &str) -> Result<Value, String> {
+    let mut reader = serde_json::Deserializer::from_str(line);
+    let value = Once.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
+    let value = value.map_err(|why| why.to_string())?;
+    let parts = [Some(&value), value.get("params"), value.get("result")];
+    let tools = value.pointer("/result/tools").and_then(Value::as_array);
+    for part in parts.into_iter().flatten().chain(tools.into_iter().flatten()) {
+        let twin = |key: &&String| KNOWN.iter().any(|known| known.eq_ignore_ascii_case(key) && known != key);
+        if let Some(key) = part.as_object().and_then(|fields| fields.keys().find(twin)) {
+            return Err(format!("the key {key:?} differs from one of the protocol by its case alone"));
+        }
+    }
+    Ok(value)
+}
+
+/// A value in which no key of an object stands twice.
+struct Once;
+
+impl<'de> DeserializeSeed<'de> for Once {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Once {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(item) = items.next_element_seed(Once)? {
+            all.push(item);
+        }
+        Ok(Value::Array(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        let mut all = Map::new();
+        while let Some(key) = fields.next_key::<String>()? {
+            let value = fields.next_value_seed(Once)?;
+            if all.insert(key.clone(), value).is_some() {
+                return Err(de::Error::custom(format!("the key {key:?} stands twice")));
+            }
+        }
+        Ok(Value::Object(all))
+    }
+}
 
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,7 +12,8 @@
 //!    tool that was not listed is denied.
 //! 5. What a server asks of the client's model or user (`sampling`, `elicitation`) is refused in the client's stead.
 //!
-//! Messages that cannot be read are not passed on. They are read as JSON, not as the types of an SDK: what a later version of
+//! Messages that cannot be read are not passed on, nor those that could be read in two ways: with a key that stands twice, or
+//! that differs from one of the protocol by its case alone. They are read as JSON, not as the types of an SDK: what a later version of
 //! the protocol adds passes through unharmed, and what is checked is what is passed. The tests put client and server of the
 //! official SDK on both sides. Contract: modelcontextprotocol.io, 2025-11-25 and 2026-07-28.
 
@@ -97,15 +98,16 @@ impl Proxy {
 
     /// A message of the client. `exchange`: within which its answer comes, where one connection carries several; else empty.
     pub async fn from_client(&mut self, exchange: &str, line: &str) -> Fate {
-        let message: Value = match serde_json::from_str(line) {
+        let message = match message::read(line) {
             Ok(message @ Value::Object(_)) => message,
             Ok(_) => return Fate::Answer(Some(message::error(&Value::Null, -32600, "one message at a time"))),
-            Err(why) => return Fate::Answer(Some(message::error(&Value::Null, -32700, &format!("not JSON: {why}")))),
+            Err(why) => {
+                return Fate::Answer(Some(message::error(&Value::Null, -32700, &format!("it cannot be read: {why}"))));
+            }
         };
         let id = message.get("id").cloned();
         match message.get("method").map(Value::as_str) {
             Some(Some("tools/call")) => match Call::read(&message) {
-                // as it was read here: of a key that stands twice the server might read the other
                 Ok(call) => match self.called(exchange, &call).await {
                     Fate::Pass => Fate::Instead(message),
                     fate => fate,
@@ -155,7 +157,7 @@ impl Proxy {
         let advice = verdict.advice.as_deref().map(|advice| format!(" ({advice})")).unwrap_or_default();
         match verdict.decision {
             // without the id of a call it counts at once
-            Decision::Allow if verdict.secrets => (house.sessions.may_hold(Some(&house.session), None, tool))
+            Decision::Allow if verdict.secrets => (house.sessions.may_hold(&house.session, None, tool))
                 .map_err(|_| "what it reads could not be noted".to_owned()),
             Decision::Allow => Ok(()),
             Decision::Deny => Err(format!("{}{advice} [{}]", verdict.reason, verdict.id)),
@@ -190,7 +192,7 @@ impl Proxy {
             return Ok(());
         }
         let seen = Observation { source: format!("{what} of {}", self.house.server), text: text.into() };
-        self.house.sessions.seen(Some(&self.house.session), &seen, true)
+        self.house.sessions.seen(&self.house.session, &seen, true)
     }
 
     /// A message of the server.
@@ -198,7 +200,7 @@ impl Proxy {
     /// # Errors
     /// [`SessionError`], [`PinError`]: what was read or listed could not be noted, and must not pass.
     pub fn from_server(&mut self, exchange: &str, line: &str) -> Result<Fate, ProxyError> {
-        let Ok(message @ Value::Object(_)) = serde_json::from_str::<Value>(line) else {
+        let Ok(message @ Value::Object(_)) = message::read(line) else {
             // nothing that a client could act on
             return Ok(Fate::Answer(None));
         };
@@ -226,7 +228,7 @@ impl Proxy {
             self.listed(result)?;
         }
         match (pending, result, id) {
-            (Some(Pending::List), Some(_), _) => {}
+            (Some(Pending::List), Some(_), _) if !message::asks_the_model(result) => {}
             (_, result, None) if message::asks_the_model(result) => return Ok(Fate::Answer(None)),
             (pending, result, id) => {
                 let tool = match pending {
@@ -249,14 +251,19 @@ impl Proxy {
         Ok(Fate::Pass)
     }
 
-    fn listed(&mut self, result: &Value) -> Result<(), PinError> {
+    fn listed(&mut self, result: &Value) -> Result<(), ProxyError> {
         let tools = result.get("tools").and_then(Value::as_array);
         for tool in tools.into_iter().flatten().filter_map(Tool::read) {
             let drifted = {
                 let mut pins = self.house.pins.lock().unwrap_or_else(PoisonError::into_inner);
                 pins.drifted(&self.house.server, &tool)?
             };
-            let against = match (drifted, tool.orders()) {
+            let orders = tool.orders();
+            if orders.is_some() {
+                // the model reads it all the same
+                self.said("the description of a tool", &tool.text())?;
+            }
+            let against = match (drifted, orders) {
                 (true, _) => Some(
                     "its description or schema is not what it was when it was first listed; a person accepts it by starting \
                      this proxy once with --accept"

@@ -45,9 +45,9 @@ impl Tool {
         crate::digest([sorted(&self.description).to_string().into_bytes()])
     }
 
-    /// An order in its description or schema, if there is one.
+    /// Every text in its description and schema.
     #[must_use]
-    pub fn orders(&self) -> Option<String> {
+    pub fn text(&self) -> String {
         let mut open = vec![&self.description];
         let mut all = String::new();
         while let Some(value) = open.pop() {
@@ -61,6 +61,13 @@ impl Tool {
                 Value::Null | Value::Bool(_) | Value::Number(_) => {}
             }
         }
+        all
+    }
+
+    /// An order in its description or schema, if there is one.
+    #[must_use]
+    pub fn orders(&self) -> Option<String> {
+        let all = self.text();
         let report = Detector::rules().scan(&all);
         let signal = report.signals.iter().find(|signal| report.flagged && !signal.text.trim().is_empty());
         let spoken =

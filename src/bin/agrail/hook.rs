@@ -94,7 +94,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Err(problem) => {
             // what was read must not be forgotten because of the form in which the host tells it
             if let Some((session, seen)) = Event::salvaged(&bytes) {
-                Sessions::open(&config.sessions_path()?)?.seen(Some(&session), &seen, true)?;
+                Sessions::open(&config.sessions_path()?)?.seen(&session, &seen, true)?;
             }
             return Err(problem.into());
         }

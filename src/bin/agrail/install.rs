@@ -94,7 +94,9 @@ pub fn run(args: &Args, config: &crate::config::Config) -> Result<ExitCode> {
         writeln!(out, "nothing was changed (--dry-run)")?;
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(kept) = written(&file, &before, &after)? {
+    // a file that has the hook already is not the user's own
+    let own = !args.uninstall && installed(&before).with_context(about)?.is_empty();
+    if let Some(kept) = written(&file, if own { &before } else { "" }, &after)? {
         writeln!(out, "the old file is kept as {}", kept.display())?;
     }
     match (args.uninstall, host) {
