@@ -197,6 +197,17 @@ impl Audit {
 
     /// Where the last writer was killed between a line and the head, the head catches up, and half a line goes.
     fn mended(&self, head: &mut Head) -> Result<Option<String>, AuditError> {
+        let told = self.caught_up(head)?;
+        // killed after the first line of the next file
+        if head.bytes > FILE && self.folder.join(name(head.file + 1)).exists() {
+            (head.file, head.bytes) = (head.file + 1, 0);
+            let next = self.caught_up(head)?;
+            return Ok(next.or(told));
+        }
+        Ok(told)
+    }
+
+    fn caught_up(&self, head: &mut Head) -> Result<Option<String>, AuditError> {
         let path = self.folder.join(name(head.file));
         let length = match path.metadata() {
             Ok(meta) => meta.len(),
@@ -260,7 +271,7 @@ fn lines(path: &Path) -> usize {
 }
 
 /// Takes secrets and what is too long out of every text of a value.
-fn cleaned(value: &mut Value, left_out: &mut bool) {
+pub(crate) fn cleaned(value: &mut Value, left_out: &mut bool) {
     match value {
         Value::String(text) => {
             if text.len() > TEXT {

@@ -15,6 +15,7 @@ mod log;
 mod replay;
 mod verify;
 
+pub(crate) use log::cleaned;
 pub use log::{Audit, Entry};
 pub use replay::{Replayed, replay};
 pub use verify::{Broken, Verified, entries, verify};

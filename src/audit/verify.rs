@@ -61,8 +61,13 @@ fn read(folder: &Path, mut each: impl FnMut(&[u8])) -> Result<Verified, AuditErr
     let _held = File::open(&path).ok().and_then(|file| flock(&file, FlockOperation::LockShared).ok().map(|()| file));
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(why) if why.kind() == std::io::ErrorKind::NotFound && !folder.join(name(1)).exists() => {
-            return Ok(Verified { files: 0, entries: 0, head: BEGIN.to_owned() });
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
+            // of a log that was begun there is always a HEAD
+            std::fs::read_dir(folder).map_err(failed(folder))?;
+            return match logs(folder)?.first() {
+                None => Ok(Verified { files: 0, entries: 0, head: BEGIN.to_owned() }),
+                Some(_) => Err(Broken::new(HEAD, 0, "it is missing, and there is a log").into()),
+            };
         }
         Err(why) if why.kind() == std::io::ErrorKind::InvalidData => {
             return Err(Broken::new(HEAD, 0, "it cannot be read").into());
@@ -85,13 +90,25 @@ fn read(folder: &Path, mut each: impl FnMut(&[u8])) -> Result<Verified, AuditErr
             return Err(Broken::new(&name, 0, "it is not as long as HEAD says").into());
         }
     }
-    if folder.join(name(head.file + 1)).exists() {
-        return Err(Broken::new(&name(head.file + 1), 0, "HEAD does not know it").into());
+    let known: Vec<String> = (1..=head.file).map(name).collect();
+    if let Some(foreign) = logs(folder)?.iter().find(|log| !known.contains(log)) {
+        return Err(Broken::new(foreign, 0, "HEAD does not know it").into());
     }
     if (count, hash.as_str()) != (head.entries, head.hash.as_str()) {
         return Err(Broken::new(HEAD, 0, "it does not fit the last line").into());
     }
     Ok(Verified { files: head.file, entries: count, head: hash })
+}
+
+/// The names of all files of a log.
+fn logs(folder: &Path) -> Result<Vec<String>, AuditError> {
+    let mut found = Vec::new();
+    for file in std::fs::read_dir(folder).map_err(failed(folder))? {
+        let name = file.map_err(failed(folder))?.file_name().to_string_lossy().into_owned();
+        found.extend((name.starts_with("audit-") && name.ends_with(".jsonl")).then_some(name));
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// Follows the chain through the lines of a file; returns the last hash and the number of entries.

@@ -12,6 +12,9 @@ use crate::memory::{self, Authority, Change, Entry, Grant, Key, Lesson, Memory, 
 use crate::reason::rules::{INCIDENT, REJECTED};
 use serde::Deserialize;
 
+/// Entries to which one report is kept at most.
+const PARTS: usize = 32;
+
 /// What an operator says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Feedback {
@@ -44,6 +47,14 @@ pub enum FeedbackError {
         id: String,
         /// The problem.
         why: String,
+    },
+    /// There is nothing by which it would be known again.
+    #[error("{id} cannot be reported: it {why}; a rule for it belongs into a policy (agrail policy --help)")]
+    NoTarget {
+        /// The verdict.
+        id: String,
+        /// The reason.
+        why: &'static str,
     },
     /// It cannot be approved.
     #[error("{id} cannot be approved: {why}")]
@@ -142,11 +153,17 @@ fn approve(memory: &Memory, id: &str, record: &Record, uses: u32, days: u32) -> 
 fn report(memory: &Memory, id: &str, record: &Record, who: &str, name: &str) -> Result<Entry, FeedbackError> {
     let passive = |verb: &str| matches!(verb, "read" | "list" | "variable" | "answer" | "connect" | "execute");
     let changes = record.targets.iter().any(|(verb, _)| !passive(verb));
-    let triggers: Vec<Trigger> = (record.targets.iter())
+    let mut triggers: Vec<Trigger> = (record.targets.iter())
         .filter(|(verb, _)| !changes || !passive(verb))
-        .take(memory::TRIGGERS)
         .map(|(verb, class)| Trigger { verb: verb.clone(), class: class.clone() })
         .collect();
+    if triggers.is_empty() || triggers.len() > memory::TRIGGERS * PARTS {
+        let why =
+            if triggers.is_empty() { "names no target that could be known again" } else { "has too many targets" };
+        return Err(FeedbackError::NoTarget { id: id.to_owned(), why });
+    }
+    // the targets themselves before the folders above them
+    triggers.sort_by_key(|trigger| trigger.class.starts_with("above "));
     let said = if name == INCIDENT {
         "an operator reported that doing this to the same target did harm"
     } else {
@@ -154,9 +171,19 @@ fn report(memory: &Memory, id: &str, record: &Record, who: &str, name: &str) -> 
     };
     let definition = said.to_owned();
     let change = Change::Add { category: "integrity".to_owned(), name: name.to_owned(), definition, required: true };
-    let key = Key { natural: format!("{}: {}", name, record.key.natural), command: record.key.command.clone() };
-    let lesson = lesson(id, record, who, name, key, triggers, vec![change]);
-    Ok(memory.learn(&lesson)?)
+    // one report, one entry: what is said of another, or taken back, leaves it as it is
+    let own = crate::digest([serde_json::to_vec(&triggers).unwrap_or_default()]);
+    let own = own.get(..8).unwrap_or_default();
+    let mut first = None;
+    for (part, triggers) in triggers.chunks(memory::TRIGGERS).enumerate() {
+        let part = if part == 0 { String::new() } else { format!(", part {}", part + 1) };
+        let natural = format!("{name}: {} (targets {own}{part})", record.key.natural);
+        let key = Key { natural, command: record.key.command.clone() };
+        let lesson = lesson(id, record, who, name, key, triggers.to_vec(), vec![change.clone()]);
+        let entry = memory.learn(&lesson)?;
+        first = first.or(Some(entry));
+    }
+    first.ok_or_else(|| FeedbackError::NoTarget { id: id.to_owned(), why: "names no target" })
 }
 
 fn false_positive(memory: &Memory, id: &str, record: &Record, who: &str) -> Result<Learnt, FeedbackError> {
@@ -169,11 +196,18 @@ fn false_positive(memory: &Memory, id: &str, record: &Record, who: &str) -> Resu
         let policy = record.verdict.findings.iter().find(speaks).map_or_else(|| "none".to_owned(), |f| f.by.clone());
         return Ok(Learnt::PolicyDecided(policy));
     };
+    let reported = |entry: &Entry| {
+        entry.authority == Authority::Learned && entry.checks.iter().any(|c| c.name == REJECTED || c.name == INCIDENT)
+    };
     let current = memory.show(entry)?;
-    if current.authority == Authority::Learned
-        && current.checks.iter().any(|c| c.name == REJECTED || c.name == INCIDENT)
-    {
+    if reported(&current) {
         // one operator's report against another's: it is taken out, and the log says by whom
+        let others = record.verdict.findings.iter().filter(speaks).filter_map(|f| f.by.strip_prefix("memory:"));
+        for other in others.filter(|other| *other != entry) {
+            if reported(&memory.show(other)?) {
+                memory.retire(other, who)?;
+            }
+        }
         return Ok(Learnt::Entry(Box::new(memory.retire(entry, who)?)));
     }
     let change = Change::Remove { category: found.check.category.clone(), name: found.check.name.clone() };

@@ -57,9 +57,14 @@ impl std::fmt::Debug for Journal {
 impl Episode {
     fn record(&self, memory_version: u64) -> DecisionRecord {
         let (verdict, case) = (&self.answered, &self.case);
+        // neither a secret nor the whole of a large file belongs into the record
+        let clean = |mut value: serde_json::Value| {
+            crate::audit::cleaned(&mut value, &mut false);
+            value
+        };
         let record = json!({
-            "action": *case.action,
-            "request": case.context.request,
+            "action": clean(json!(*case.action)),
+            "request": clean(json!(case.context.request)),
             "agent": case.context.agent,
             "identity": case.context.identity,
             "scripts": self.scripts,
@@ -68,7 +73,7 @@ impl Episode {
             "observed": !case.context.observations.is_empty(),
             "kinds": kinds(&case.gathered.queries),
             "signature": signature(case, &case.context),
-            "verdict": verdict,
+            "verdict": clean(json!(verdict)),
         });
         DecisionRecord {
             id: verdict.id.clone(),

@@ -261,7 +261,7 @@ async fn feedback(State(service): State<Service>, headers: HeaderMap, body: Byte
         Ok(Learnt::Entry(entry)) => Ok(axum::Json(json!({"learnt": entry})).into_response()),
         Ok(Learnt::PolicyDecided(by)) => Ok(axum::Json(json!({"learnt": null, "decided_by": by})).into_response()),
         Err(FeedbackError::Memory(problem)) => Err(missing(&problem)),
-        Err(problem @ FeedbackError::NotApprovable { .. }) => {
+        Err(problem @ (FeedbackError::NotApprovable { .. } | FeedbackError::NoTarget { .. })) => {
             Err(Problem::new(StatusCode::CONFLICT, problem.to_string()))
         }
         Err(problem) => Err(failed(problem)),

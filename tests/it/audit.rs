@@ -164,3 +164,38 @@ async fn secrets_are_not_written_and_a_decision_can_be_made_again() {
     let again = replay(&guard, &found[0], around.environment.clone()).await.unwrap().unwrap();
     assert_eq!(again.changed, ["facts"]);
 }
+
+#[tokio::test]
+async fn a_log_that_is_not_there_or_not_whole_is_no_unchanged_one() {
+    let (_folder, log, around) = desk();
+    decided(&log, &around, &["ls", "rm -rf /etc"]).await;
+    assert!(matches!(verify(&log.join("nowhere")), Err(AuditError::File { .. })));
+    // a file that no HEAD knows, whatever its number
+    let foreign = log.join("audit-00000007.jsonl");
+    fs::write(&foreign, "{}\n").unwrap();
+    assert!(matches!(verify(&log), Err(AuditError::Broken(_))));
+    fs::remove_file(&foreign).unwrap();
+    verify(&log).unwrap();
+    fs::remove_file(log.join("HEAD")).unwrap();
+    assert!(matches!(verify(&log), Err(AuditError::Broken(_))));
+}
+
+#[tokio::test]
+async fn a_writer_that_was_killed_while_it_began_a_file_loses_nothing() {
+    let (_folder, log, around) = desk();
+    // a first file that is full, with the log's own lines
+    decided(&log, &around, &["ls"]).await;
+    let guard = Guard::builder().audit(Audit::open(&log, false).unwrap()).build().unwrap();
+    let long = format!("echo {}", "x".repeat(60_000));
+    while fs::metadata(log.join("audit-00000001.jsonl")).unwrap().len() <= 32 << 20 {
+        let _ = guard.check(&shell(&long), &around).await;
+    }
+    let head = fs::read(log.join("HEAD")).unwrap();
+    decided(&log, &around, &["ls"]).await;
+    assert!(log.join("audit-00000002.jsonl").exists());
+    // killed after the first line of the next file, before HEAD told of it
+    fs::write(log.join("HEAD"), head).unwrap();
+    let verdict = guard.check(&shell("ls"), &around).await;
+    assert_eq!(verdict.decision, Decision::Allow, "{}", verdict.reason);
+    assert_eq!(verify(&log).unwrap().files, 2);
+}

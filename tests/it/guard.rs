@@ -299,3 +299,41 @@ fn a_guard_can_be_shared_among_tasks() {
     fn shared<T: Send + Sync + Clone + 'static>() {}
     shared::<Guard>();
 }
+
+#[tokio::test]
+async fn what_is_said_of_one_report_leaves_the_others_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = context(folder.path(), "user");
+    let memory = memory();
+    let guard = Guard::builder().memory(memory.clone()).build().unwrap();
+    let mut reports = Vec::new();
+    // as many as would not fit into one entry
+    for n in 0..24 {
+        let command = format!("rm project/{n}/src/main/java/file");
+        let verdict = decide(&guard, &context, &command).await;
+        assert_eq!(verdict.decision, Decision::Allow, "{command}");
+        guard.settle().await.unwrap();
+        feedback::learn(&memory, &verdict.id, Feedback::Incident, "operator").unwrap();
+        reports.push(command);
+    }
+    let first = decide(&guard, &context, &reports[0]).await;
+    guard.settle().await.unwrap();
+    feedback::learn(&memory, &first.id, Feedback::FalsePositive, "operator").unwrap();
+    assert_eq!(decide(&guard, &context, &reports[0]).await.decision, Decision::Allow);
+    for command in &reports[1..] {
+        assert_eq!(decide(&guard, &context, command).await.decision, Decision::Deny, "{command}");
+    }
+    // many targets at once, each of which counts
+    let files: Vec<String> = (0..80).map(|n| format!("project/deep/a/b/c/d/e/f{n}")).collect();
+    let verdict = decide(&guard, &context, &format!("rm {}", files.join(" "))).await;
+    guard.settle().await.unwrap();
+    feedback::learn(&memory, &verdict.id, Feedback::Incident, "operator").unwrap();
+    for file in [&files[0], &files[40], &files[79]] {
+        assert_eq!(decide(&guard, &context, &format!("rm {file}")).await.decision, Decision::Deny, "{file}");
+    }
+    // what names nothing cannot be known again, and says so
+    let nothing = decide(&guard, &context, "rm \"$X\"").await;
+    guard.settle().await.unwrap();
+    let refused = feedback::learn(&memory, &nothing.id, Feedback::Incident, "operator").unwrap_err();
+    assert!(refused.to_string().contains("names no target"), "{refused}");
+}

@@ -67,6 +67,9 @@ enum Command {
     Quarantine {
         /// The entry.
         id: String,
+        /// The secret in memory.approval_token_file, for use without a terminal: an entry may hold what an operator reported.
+        #[arg(long)]
+        token: Option<String>,
     },
     /// Put in the checklists that ship with the engine, or those of TOML files. Running it again changes nothing.
     Seed {
@@ -125,7 +128,13 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
         Command::Search { words } => list(&memory.search(&words.join(" "), 100)?, args.json)?,
         Command::Diff { id, from, to } => json(&memory.diff(&id, from, to)?)?,
         Command::Rollback { id, version } => changed(&memory.rollback(&id, version, &who)?),
-        Command::Quarantine { id } => changed(&memory.quarantine(&id, &who)?),
+        Command::Quarantine { id, token } => {
+            // what must hold is not taken out by whoever it holds back
+            if memory.show(&id)?.checks.iter().any(|check| check.required) {
+                may_approve(config, token.as_deref())?;
+            }
+            changed(&memory.quarantine(&id, &who)?);
+        }
         Command::Seed { files } => seed(&memory, &files)?,
         Command::Export { file } => export(&memory, file)?,
         Command::Import { file, active } => {
@@ -166,7 +175,9 @@ pub fn may_approve(config: &Config, token: Option<&str>) -> Result<()> {
         return Ok(());
     }
     let Some(file) = config.approval_token_file() else {
-        bail!("approving needs a terminal; for use without one set memory.approval_token_file and give --token");
+        bail!(
+            "this needs a terminal, since an agent must not do it; for use without one set memory.approval_token_file and give --token"
+        );
     };
     let secret = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
     let secret = secret.trim();
