@@ -237,6 +237,10 @@ impl Guard {
                 Err(_) => progress.fail("guard", late.to_owned()),
             }
         }
+        // what takes no rest is not interrupted, and late all the same
+        if tokio::time::Instant::now() > until && !progress.failed {
+            progress.fail("guard", late.to_owned());
+        }
         let refined = progress.refined.take();
         let verdict = self.verdict(&understood, &case, progress, &meter, started);
         let approvals = debug_span!("approvals");
@@ -424,6 +428,12 @@ impl Guard {
         let execute = debug_span!("execute", by = "model");
         let answers = model.execute(case, &list.items, &self.inner.policy, tools, meter).instrument(execute).await;
         let findings = progress.took("model", answers)?;
+        // what the circumstances call for has to be answered where the model has the last word
+        let answered = |item: &&Item| findings.iter().any(|f| f.check == item.check && f.outcome != Outcome::Unknown);
+        let silent = list.items.iter().filter(|item| item.fixed).find(|item| !answered(item));
+        if let Some(item) = silent.filter(|_| self.inner.settings.mode == Mode::Llm) {
+            progress.fail("model", format!("the model did not answer: {}", item.check.definition));
+        }
         Some((list, findings))
     }
 

@@ -19,6 +19,9 @@ const VALUES: f32 = 0.1;
 /// Pieces of what was read, and of the request, that are compared by meaning.
 const COMPARED: (usize, usize) = (4, 2);
 
+/// Pieces that are looked at between two looks at the time.
+const AT_ONCE: usize = 256;
+
 /// How an action stands to the request and to what was read.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Stand {
@@ -44,7 +47,7 @@ pub(super) async fn weigh(
     let Some(first) = seen.orders().next() else { return Ok(Stand::Free) };
     let asked = plain(request);
     let delegated = delegates(request);
-    if let Some((value, quote)) = tainted(claim, &asked, seen) {
+    if let Some((value, quote)) = tainted(claim, &asked, seen).await {
         return Ok(Stand::Tainted { value, quote, delegated: delegated && claim.reads });
     }
     if asked.is_empty() {
@@ -65,7 +68,7 @@ pub(super) async fn weigh(
     let by_request = best(&claim.description, &ours, embedder).await?.1;
     let (place, by_read) = best(&claim.description, &theirs, embedder).await?;
     let said: String = seen.pieces.iter().filter(|p| p.object).flat_map(|p| [p.plain.as_str(), "\n"]).collect();
-    let bonus = VALUES * (share(claim, &said) - share(claim, &asked));
+    let bonus = VALUES * (share(claim, &said).await - share(claim, &asked).await);
     let floor = if delegated { DELEGATED } else { FLOOR };
     Ok(match near.get(place) {
         Some(quote) if by_read > floor && by_read - by_request + bonus > MARGIN => {
@@ -94,12 +97,14 @@ fn specific(request: &str) -> bool {
 }
 
 /// A value that names one thing, that stands by an order, and neither in the request nor in what else was read.
-fn tainted(claim: &Claim, asked: &str, seen: &Seen) -> Option<(String, Piece)> {
+async fn tainted(claim: &Claim, asked: &str, seen: &Seen) -> Option<(String, Piece)> {
     let verbatim = (claim.verbatim.len() >= 5).then_some(&claim.verbatim);
     for value in claim.named.iter().chain(verbatim) {
         if holds(asked, value) || (claim.reads && named(asked, value)) {
             continue;
         }
+        // a deadline can only pass where something waits
+        tokio::task::yield_now().await;
         let mut ordered = None;
         let mut elsewhere = false;
         for piece in &seen.pieces {
@@ -129,9 +134,15 @@ async fn typed(
         return Ok(explained(0.0));
     }
     // a page that gives orders is not believed in the rest either
-    let holder = seen.pieces.iter().find(|p| own.iter().all(|stem| stems(&p.text).contains(stem)));
-    if let Some(quote) = holder {
-        return Ok(Stand::Swayed { request: 0.0, read: 1.0, quote: quote.clone() });
+    for some in seen.pieces.chunks(AT_ONCE) {
+        tokio::task::yield_now().await;
+        let holder = some.iter().find(|piece| {
+            let said = stems(&piece.text);
+            own.iter().all(|stem| said.contains(stem))
+        });
+        if let Some(quote) = holder {
+            return Ok(Stand::Swayed { request: 0.0, read: 1.0, quote: quote.clone() });
+        }
     }
     if own.iter().any(|stem| asked.contains(stem)) {
         return Ok(explained(0.0));
@@ -147,8 +158,12 @@ async fn typed(
 }
 
 /// The share of the values that stand in a text.
-fn share(claim: &Claim, text: &str) -> f32 {
-    let found = claim.values.iter().filter(|v| holds(text, v)).count();
+async fn share(claim: &Claim, text: &str) -> f32 {
+    let mut found = 0;
+    for value in &claim.values {
+        tokio::task::yield_now().await;
+        found += usize::from(holds(text, value));
+    }
     let count = |n: usize| f32::from(u16::try_from(n).unwrap_or(u16::MAX));
     count(found) / count(claim.values.len().max(1))
 }

@@ -78,6 +78,9 @@ pub(super) async fn execute(
     if with_tools && !reply.calls.is_empty() {
         resume(llm, tools, &prompt, reply, &mut findings, meter).await?;
     }
+    if findings.iter().all(|found| found.reason.is_empty()) {
+        return Err(silent());
+    }
     for found in findings.iter_mut().filter(|f| f.reason.is_empty()) {
         "the model gave no answer to this check".clone_into(&mut found.reason);
     }
@@ -107,6 +110,9 @@ pub(super) async fn single(llm: &Llm, case: &Case, items: &[Item], meter: &Meter
     let slots = [("criteria", llm.settings.criteria.as_str())];
     let prompt = llm.prompt("single", &slots, pieces, object(json!({"checks": up_to(ONE, list(one))})), REPLY)?;
     let said: All = ask(&*llm.executor, meter, &prompt).await?;
+    if said.checks.is_empty() {
+        return Err(silent());
+    }
     let mut findings = Vec::new();
     for one in said.checks.into_iter().take(meter.limits().checks) {
         let known = items.iter().find(|i| i.check.name.eq_ignore_ascii_case(one.name.trim()));
@@ -119,6 +125,11 @@ pub(super) async fn single(llm: &Llm, case: &Case, items: &[Item], meter: &Meter
     findings.extend(silent);
     confirm(llm, case, &mut findings, meter).await?;
     Ok(findings)
+}
+
+/// It answered nothing.
+fn silent() -> ModelError {
+    ModelError::Malformed("it does not answer the checks".to_owned())
 }
 
 /// What a reply looks like: at most one answer a check, so that a model that rambles is cut short.
