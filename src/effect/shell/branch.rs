@@ -71,6 +71,7 @@ impl Shell<'_> {
                 }
             }
         }
+        self.unsure.extend(self.functions.keys().filter(|name| !before.functions.contains_key(*name)).cloned());
         for (name, old) in &before.aliases {
             if self.aliases.get(name) != Some(old) {
                 self.aliases.insert(name.clone(), HOLE.to_string());

@@ -13,6 +13,11 @@ impl Shell<'_> {
         let mut names = Vec::new();
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
+            if word == "-C"
+                && let Some(callback) = rest.as_slice().first().cloned()
+            {
+                self.nested("mapfile -C", &callback, Output::default());
+            }
             if takes.contains(&word.as_str()) {
                 rest.next();
             } else if !word.starts_with('-') {

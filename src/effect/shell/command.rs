@@ -17,6 +17,25 @@ const FILTERS: &[&str] = &[
     "grep", "egrep", "fgrep", "sort", "head", "tail", "uniq", "tac", "shuf", "tee", "cat", "awk", "gawk", "comm", "sed",
 ];
 
+/// Most functions within which an alias is followed.
+const MAX_ALIASES: usize = 16;
+/// Builtins that evaluate subscripts and numbers in their arguments once more.
+const EVALUATES: [&str; 13] = [
+    "test",
+    "[",
+    "read",
+    "let",
+    "declare",
+    "typeset",
+    "local",
+    "export",
+    "readonly",
+    "mapfile",
+    "readarray",
+    "unset",
+    "getopts",
+];
+
 /// They print nothing.
 const SILENT: [&str; 18] = [
     ":", "[", "chgrp", "chmod", "chown", "cp", "false", "install", "ln", "mkdir", "mv", "rm", "rmdir", "sleep", "test",
@@ -31,7 +50,14 @@ impl Shell<'_> {
         let mut words = Vec::new();
         let (variables, exported) = (self.variables.clone(), self.exported.clone());
         let mut assigned = false;
+        let mut end = node.start_byte();
         for child in children(node) {
+            // what the parser left out between two words
+            let left_out = source.get(end..child.start_byte()).unwrap_or_default().replace("\\\n", "");
+            end = child.end_byte();
+            if !left_out.trim().is_empty() {
+                self.unknown(Cause::Parse, left_out.trim(), "shell");
+            }
             match child.kind() {
                 "variable_assignment" => {
                     assigned = true;
@@ -72,6 +98,13 @@ impl Shell<'_> {
 
     /// Interprets a command given as words.
     pub(crate) fn simple(&mut self, words: &[String], stdin: Output) -> Output {
+        let before = std::mem::replace(&mut self.stdin, stdin.clone());
+        let output = self.looked_up(words, stdin);
+        self.stdin = before;
+        output
+    }
+
+    fn looked_up(&mut self, words: &[String], stdin: Output) -> Output {
         let Some((name, arguments)) = words.split_first() else { return Output::default() };
         self.steps += 1;
         if self.steps > super::MAX_STEPS || self.depth > super::MAX_DEPTH {
@@ -84,12 +117,30 @@ impl Shell<'_> {
         }
         if let Some(alias) = self.aliases.get(name).cloned() {
             self.step(|| format!("alias {name} -> {alias}"));
-            self.aliases.remove(name);
+            // a shell that asks no one does not know aliases, and one that does knows them from the next line on
+            let (known, running) = (self.aliases.remove(name), self.running.len());
             let line = format!("{alias} {}", quote_all(arguments));
-            return self.nested("alias", &line, stdin);
+            let mut output = self.nested("alias", &line, stdin.clone());
+            let other = Table::shipped().row(name).is_some() || self.functions.contains_key(name);
+            if other && running < MAX_ALIASES {
+                output = Output { text: None, ..self.looked_up(words, stdin) };
+            }
+            self.aliases.extend(known.map(|alias| (name.clone(), alias)));
+            return output;
         }
         if self.functions.contains_key(name) {
-            return self.call(name, arguments, stdin);
+            let output = self.call(name, arguments, stdin.clone());
+            if !self.unsure.contains(name) || Table::shipped().row(name).is_none() {
+                return output;
+            }
+        }
+        if EVALUATES.contains(&name.as_str()) {
+            arguments.iter().for_each(|argument| self.evaluated(argument));
+        } else if let [option, target, ..] = arguments
+            && name == "printf"
+            && option == "-v"
+        {
+            self.evaluated(target);
         }
         let program = if name.contains('/') {
             let path = self.path(name);
@@ -129,6 +180,12 @@ impl Shell<'_> {
         let asked = |role: &Role| matches!(role, Role::Act { verb: Verb::Send, kind: "url", .. });
         let downloads = network || bound.arguments.iter().any(|(role, _, _)| asked(role));
         self.carries(&program, &bound, &stdin, downloads, files);
+        if program == "curl" && deletes(arguments) {
+            let mut effect =
+                Effect::new(Verb::Remote, Target::Named("remote", "what the address names".to_owned()), "curl");
+            "delete".clone_into(&mut effect.operation);
+            self.add(effect);
+        }
         let mut output = Output { network: network || (passes && stdin.network), ..Output::default() };
         let verbose = |word: &String| word.starts_with('-') && word.contains('v');
         if SILENT.contains(&program.as_str()) && !arguments.iter().any(verbose) {
@@ -189,7 +246,14 @@ impl Shell<'_> {
         self.step(|| format!("function {name}"));
         let arguments = std::mem::replace(&mut self.arguments, arguments.to_vec());
         self.running.push(name.to_owned());
+        self.locals.push(std::collections::HashMap::new());
         let output = self.source(&body, stdin);
+        for (name, old) in self.locals.pop().unwrap_or_default() {
+            match old {
+                Some(old) => self.variables.insert(name, old),
+                None => self.variables.remove(&name),
+            };
+        }
         self.running.pop();
         self.arguments = arguments;
         output
@@ -250,6 +314,8 @@ impl Shell<'_> {
             .iter()
             .filter(|(r, _, _)| matches!(r, Role::Copy | Role::Act { verb: Verb::Move, .. } | Role::Linked))
             .map(|(_, v, _)| base_name(v))
+            // what is in the folder keeps its own names
+            .filter(|name| name != "." && name != "..")
             .collect();
         for (role, value, place) in &bound.arguments {
             match role {
@@ -315,7 +381,7 @@ impl Shell<'_> {
             Role::Upload => {
                 self.role(
                     &Role::Act { verb: Verb::Read, operation: String::new(), kind: "path" },
-                    value,
+                    given_file(value),
                     program,
                     bound,
                     detail,
@@ -329,7 +395,14 @@ impl Shell<'_> {
             }
         };
         let value = if *role == Role::Upload { "" } else { value };
-        if kind == "path" && (value == "-" || value.is_empty()) {
+        // what is fetched may be a file of this machine
+        if let Some(path) = value.strip_prefix("file://").filter(|_| kind == "url") {
+            let path = path.get(path.find('/').unwrap_or(0)..).unwrap_or_default();
+            let effect = self.at(Verb::Read, path, program);
+            return self.add(effect);
+        }
+        // what goes into another command is no file
+        if kind == "path" && (value == "-" || value.is_empty() || value.starts_with("/dev/fd/")) {
             return;
         }
         // `ln -s TARGET` alone makes a link of the same name here
@@ -381,6 +454,34 @@ pub(crate) fn remote_host(text: &str) -> Option<&str> {
     }
     let (host, _) = text.split_once(':')?;
     (!host.is_empty() && !host.contains('/') && !host.starts_with('.')).then_some(host)
+}
+
+/// The method of a request is DELETE.
+fn deletes(words: &[String]) -> bool {
+    let mut after = false;
+    words.iter().any(|word| {
+        let method =
+            if after { Some(word.as_str()) } else { word.strip_prefix("-X").or(word.strip_prefix("--request=")) };
+        after = matches!(word.as_str(), "-X" | "--request");
+        method.is_some_and(|method| method.eq_ignore_ascii_case("DELETE"))
+    })
+}
+
+/// The file in `@FILE`, `name=@FILE` or `name=<FILE`; else the value itself.
+fn given_file(value: &str) -> &str {
+    let value = match value.split_once('=') {
+        Some((name, rest)) if rest.starts_with(['@', '<']) && !name.contains('/') => rest,
+        _ => value,
+    };
+    let path = match value.strip_prefix(['@', '<']) {
+        Some(path) => path,
+        // `name@FILE`, but no address
+        None => match value.split_once('@') {
+            Some((name, path)) if name.chars().all(|c| c.is_alphanumeric() || c == '_') && !path.is_empty() => path,
+            _ => return value,
+        },
+    };
+    path.split(';').next().unwrap_or(path)
 }
 
 fn base_name(path: &str) -> String {

@@ -124,7 +124,7 @@ impl Shell<'_> {
         }
         let by = Content::By(effect.program.clone());
         for name in &effect.incoming {
-            self.put(&tidy(&format!("{path}/{name}")), &[by.clone()], Verb::Overwrite);
+            self.put(&tidy(&format!("{path}/{name}")), std::slice::from_ref(&by), Verb::Overwrite);
         }
         self.put(path, &[by], effect.verb);
     }

@@ -51,7 +51,18 @@ impl Shell<'_> {
             index += 1;
         }
         let command = words.get(index..).unwrap_or_default();
+        let options = words.get(..index).unwrap_or_default();
+        let mark = options.iter().find_map(|word| {
+            let zero = word == "--null" || (word.starts_with('-') && !word.starts_with("--") && word.ends_with('0'));
+            let given = word.strip_prefix("--delimiter=").or_else(|| word.strip_prefix("-d"));
+            if zero { Some("\0".to_owned()) } else { given.map(super::word::ansi_c) }
+        });
         let mut incoming: Vec<String> = match (&stdin.text, &stdin.names) {
+            (Some(_), _) if mark.as_deref() == Some("") => vec![HOLE.to_string()],
+            (Some(text), _) if mark.is_some() => {
+                let parts = text.split(mark.as_deref().unwrap_or("\0")).filter(|part| !part.is_empty());
+                parts.take(MOST + 1).map(str::to_owned).collect()
+            }
             (Some(text), _) if replace.is_some() => text.lines().take(MOST + 1).map(str::to_owned).collect(),
             (Some(text), _) => text.split_whitespace().take(MOST + 1).map(str::to_owned).collect(),
             (None, Some(names)) => names.iter().map(|n| below(n)).collect(),
@@ -59,6 +70,9 @@ impl Shell<'_> {
         };
         if incoming.len() > MOST {
             incoming = vec![HOLE.to_string()];
+        }
+        if command.is_empty() && program == "parallel" && stdin.piped {
+            self.run_input("bash", program, stdin);
         }
         if command.is_empty() {
             return Output { names: stdin.names.clone(), ..Output::default() };
@@ -105,6 +119,9 @@ impl Shell<'_> {
             starts.push(".".to_owned());
         }
         let expression = words.get(index..).unwrap_or_default();
+        if expression.iter().any(|word| word == "-files0-from") {
+            starts = vec![HOLE.to_string()];
+        }
         let shallow = expression.windows(2).any(|w| matches!(w, [a, b] if a == "-maxdepth" && b == "0"));
         let files_only = expression.windows(2).any(|w| matches!(w, [a, b] if a == "-type" && b != "d"));
         let narrowed = files_only
@@ -150,7 +167,12 @@ impl Shell<'_> {
                 }
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
                     let rest = expression.get(at + 1..).unwrap_or_default();
-                    let length = rest.iter().position(|w| w == ";" || w == "+" || w == "\\").unwrap_or(rest.len());
+                    // a plus ends it only behind what it stands for
+                    let ends = |at: usize, w: &String| {
+                        let filled = at.checked_sub(1).and_then(|before| rest.get(before)).is_some_and(|w| w == "{}");
+                        w == ";" || w == "\\" || (w == "+" && filled)
+                    };
+                    let length = rest.iter().enumerate().position(|(at, w)| ends(at, w)).unwrap_or(rest.len());
                     let command: Vec<String> = rest.iter().take(length).cloned().collect();
                     for path in &found {
                         let filled: Vec<String> = command.iter().map(|w| w.replace("{}", path)).collect();

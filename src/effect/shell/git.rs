@@ -158,6 +158,14 @@ impl Shell<'_> {
                 }
                 _ if word.starts_with('-') => own.push(word.clone()),
                 _ => {
+                    // a plus overwrites, and a colon before a name deletes
+                    let changes = |target: &String| target.starts_with([':', '+']) && target.len() > 1;
+                    if word == "push" && rest.as_slice().iter().any(changes) {
+                        let target = crate::effect::Target::Named("remote", "remote".to_owned());
+                        let mut effect = crate::effect::Effect::new(crate::effect::Verb::Remote, target, program);
+                        "delete".clone_into(&mut effect.operation);
+                        self.add(effect);
+                    }
                     if word == "config" {
                         self.setting(program, rest.as_slice());
                     }

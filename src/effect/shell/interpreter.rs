@@ -27,6 +27,23 @@ impl Shell<'_> {
         let mut in_place = false;
         let mut ran = false;
         while let Some(word) = words.get(index) {
+            if language == "python"
+                && let Some((letter, value)) = python_option(word)
+            {
+                let rest = words.get(index + 1..).unwrap_or_default();
+                let (value, rest) = match value {
+                    Some(value) => (value.to_owned(), rest),
+                    None => (rest.first().cloned().unwrap_or_default(), rest.get(1..).unwrap_or_default()),
+                };
+                if letter == 'm' {
+                    return Some(self.python_module(&value, rest));
+                }
+                self.script(language, &value, &format!("{program} -c"));
+                return Some(Output::default());
+            }
+            if language != "python" && loads(word) {
+                self.unknown(Cause::Arguments, &format!("{program} {word} loads code"), program);
+            }
             if language == "perl"
                 && word.starts_with('-')
                 && word.contains('i')
@@ -91,8 +108,14 @@ impl Shell<'_> {
             "http.server" | "SimpleHTTPServer" => {
                 self.named(Verb::Listen, rest.first().map_or("8000", String::as_str), "python")
             }
-            "json.tool" | "timeit" | "this" | "calendar" | "platform" | "site" | "sysconfig" | "doctest"
-            | "tokenize" | "ast" | "dis" => {}
+            "timeit" => {
+                // what is timed is its arguments
+                for source in rest.iter().filter(|word| !word.starts_with('-')) {
+                    self.script("python", source, "python -m timeit");
+                }
+            }
+            "json.tool" | "this" | "calendar" | "platform" | "site" | "sysconfig" | "doctest" | "tokenize" | "ast"
+            | "dis" => {}
             "venv" | "ensurepip" => {
                 for path in rest.iter().filter(|w| !w.starts_with('-')) {
                     let effect = self.at(Verb::Create, path, "python");
@@ -109,6 +132,28 @@ impl Shell<'_> {
         }
         Output::default()
     }
+}
+
+/// The option for source or for a module in a word of letters, and its value where it stands in the same word.
+fn python_option(word: &str) -> Option<(char, Option<&str>)> {
+    let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
+    let at = letters.find(|c| !"bBdEhiIOPqsSuvx".contains(c))?;
+    let letter = letters.get(at..)?.chars().next().filter(|c| matches!(c, 'c' | 'm'))?;
+    Some((letter, letters.get(at + 1..).filter(|value| !value.is_empty())))
+}
+
+/// An option that makes perl, ruby or node load code of its value.
+fn loads(word: &str) -> bool {
+    let Some(letters) = word.strip_prefix('-') else { return false };
+    let plain =
+        ["-Mstrict", "-Mwarnings", "-MData::Dumper", "-MList::Util", "-MPOSIX", "-MJSON::PP", "-rjson", "-ryaml"];
+    (letters.starts_with(['M', 'm', 'r'])
+        && !plain.contains(&word)
+        && !plain.iter().any(|p| word.starts_with(&format!("{p}="))))
+        || word.starts_with("--require")
+        || word.starts_with("--import")
+        || word.starts_with("--loader")
+        || word.starts_with("--experimental-loader")
 }
 
 /// The source in `-e'print 1'`: an option for source with its value in the same word.

@@ -26,7 +26,7 @@ struct Rule {
 impl Shell<'_> {
     pub(crate) fn make(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
         let (mut folder, mut file, mut goals) = (".".to_owned(), None, Vec::new());
-        let mut given = HashMap::new();
+        let (mut given, mut evals) = (HashMap::new(), Vec::new());
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
             match word.as_str() {
@@ -35,9 +35,11 @@ impl Shell<'_> {
                 }
                 "-C" | "--directory" => folder = inside(&folder, rest.next().map_or("", String::as_str)),
                 "-f" | "--file" | "--makefile" => file = rest.next().cloned(),
-                "-o" | "-W" | "-I" | "-E" | "--eval" => {
+                "-E" | "--eval" => evals.extend(rest.next().cloned()),
+                "-o" | "-W" | "-I" => {
                     rest.next();
                 }
+                _ if word.starts_with("--eval=") => evals.push(word.replacen("--eval=", "", 1)),
                 _ if word.starts_with("--directory=") => folder = inside(&folder, &word.replace("--directory=", "")),
                 _ if word.starts_with("-f") => file = Some(word.replacen("-f", "", 1)),
                 _ if word.starts_with("-C") => folder = inside(&folder, &word.replacen("-C", "", 1)),
@@ -51,8 +53,14 @@ impl Shell<'_> {
             }
         }
         let folder = self.path(&folder);
-        let mut lines = Vec::new();
-        for text in self.makefiles(program, &folder, file.as_deref(), stdin) {
+        let mut lines: Vec<String> = given.values().flat_map(|value: &String| shell_functions(value)).collect();
+        let more = evals.join("\n");
+        let mut texts = self.makefiles(program, &folder, file.as_deref(), stdin);
+        if texts.is_empty() {
+            texts.push(String::new());
+        }
+        for text in texts {
+            let text = format!("{more}\n{text}");
             let mut makefile = parse(&text);
             makefile.variables.extend(given.clone());
             let goals = if goals.is_empty() { makefile.first.iter().cloned().collect() } else { goals.clone() };
@@ -74,7 +82,9 @@ impl Shell<'_> {
 
     /// What may be in the makefile; where it cannot be read, that is an effect.
     fn makefiles(&mut self, program: &str, folder: &str, file: Option<&str>, stdin: &Output) -> Vec<String> {
-        if file == Some("-") {
+        let stream = file.and_then(|name| self.stream(name));
+        if file == Some("-") || stream.is_some() {
+            let stdin = &stream.unwrap_or_else(|| stdin.clone());
             if stdin.text.is_none() {
                 self.unknown(Cause::Dynamic, "the makefile comes from its input", program);
             }

@@ -16,6 +16,7 @@ mod git;
 mod interpreter;
 mod make;
 mod packages;
+mod parameter;
 mod sed;
 mod source;
 pub mod special;
@@ -127,6 +128,15 @@ pub(crate) struct Shell<'a> {
     exports_functions: bool,
     functions: HashMap<String, String>,
     aliases: HashMap<String, String>,
+    /// What process substitutions print, and what the command reads that is looked at.
+    streams: Vec<Output>,
+    stdin: Output,
+    /// Functions that may not be defined, as their definition may not have run.
+    unsure: HashSet<String>,
+    /// Variables that cannot be set again.
+    readonly: HashSet<String>,
+    /// What variables were before the functions that run made them their own.
+    locals: Vec<HashMap<String, Option<Vec<String>>>>,
     /// What the action does to files that may be run.
     files: content::Files,
     /// Links that the script makes: path and what it leads to.
@@ -182,6 +192,11 @@ impl<'a> Shell<'a> {
             exports_functions: false,
             functions: HashMap::new(),
             aliases: HashMap::new(),
+            streams: Vec::new(),
+            stdin: Output::default(),
+            unsure: HashSet::new(),
+            readonly: HashSet::new(),
+            locals: Vec::new(),
             files: content::Files::default(),
             links: Vec::new(),
             arguments: Vec::new(),
@@ -336,6 +351,11 @@ fn harmless_sink(path: &str) -> bool {
 /// not constant stays, as it may be anything.
 #[must_use]
 pub fn tidy(path: &str) -> String {
+    // the root of a process of this machine is that of the machine
+    let own = path.strip_prefix("/proc/").and_then(|rest| rest.split_once("/root/")).filter(|(process, _)| {
+        matches!(*process, "self" | "thread-self") || process.chars().all(|c| c.is_ascii_digit())
+    });
+    let path = own.map_or(path, |(_, rest)| rest);
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {

@@ -32,7 +32,7 @@ pub(crate) fn read(script: &str) -> Sed {
 
 fn command(chars: &[char], start: usize, found: &mut Sed) -> Option<usize> {
     let mut at = start;
-    while chars.get(at).is_some_and(|c| c.is_whitespace() || matches!(c, ';' | '{' | '}')) {
+    while chars.get(at).is_some_and(|c| c.is_whitespace() || matches!(c, ';' | '}')) {
         at += 1;
     }
     // addresses
@@ -99,11 +99,13 @@ fn command(chars: &[char], start: usize, found: &mut Sed) -> Option<usize> {
             }
             Some(end.max(at + 1))
         }
-        'p' | 'P' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'q' | 'Q' | 'x' | 'l' | '=' | 'z' | 'F' => {
-            Some(at + 1)
+        'p' | 'P' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'x' | '=' | 'z' | 'F' | '{' => Some(at + 1),
+        'q' | 'Q' | 'l' | 'L' => {
+            // a number may follow
+            let number = chars.iter().skip(at + 1).take_while(|c| c.is_ascii_digit() || **c == ' ').count();
+            Some(at + 1 + number)
         }
-        // no such command: sed says so and runs nothing
-        c if !c.is_ascii_alphabetic() => Some(chars.len()),
+        ';' | '\n' | '}' => Some(at + 1),
         _ => None,
     }
 }

@@ -175,6 +175,10 @@ impl Shell<'_> {
     /// A script or program at a path.
     pub(crate) fn run_file(&mut self, written: &str, arguments: &[String], language: Option<&str>) -> Output {
         let path = self.path(written);
+        if let Some(stream) = self.stream(&path) {
+            self.run_input(language.filter(|name| *name != "source").unwrap_or("bash"), written, &stream);
+            return Output::default();
+        }
         let mut effect = Effect::new(Verb::Execute, Target::Path(path.clone()), written);
         if language.is_some() {
             // an interpreter only reads it
@@ -236,6 +240,10 @@ impl Shell<'_> {
             Err(unread) => {
                 self.add(effect);
                 self.step(|| format!("cannot read {path}: {unread}"));
+                // not the name of a file that is not there, but something else that is run
+                if unread.nothing && (written.contains(char::is_whitespace) || written.contains(':')) {
+                    self.unknown(Cause::Arguments, written, written);
+                }
                 self.unread(path, unread.why, written);
                 Output::default()
             }
@@ -259,6 +267,73 @@ fn shebang(text: &str) -> Option<String> {
 pub(crate) fn digest(content: &[u8]) -> String {
     use sha2::{Digest, Sha256};
     Sha256::digest(content).iter().take(16).map(|b| format!("{b:02x}")).collect()
+}
+
+/// A command of a client of a database that only shows something.
+fn shows(line: &str) -> bool {
+    let word = line.split_whitespace().next().unwrap_or_default();
+    match word.strip_prefix('\\') {
+        Some(name) => {
+            let name = name.trim_end_matches('+');
+            !line.contains('|')
+                && (name.starts_with('d') || matches!(name, "l" | "x" | "q" | "timing" | "conninfo" | "encoding"))
+        }
+        None => [
+            ".tables",
+            ".schema",
+            ".headers",
+            ".header",
+            ".mode",
+            ".databases",
+            ".indexes",
+            ".quit",
+            ".exit",
+            ".help",
+            ".show",
+            ".width",
+            ".nullvalue",
+            ".timeout",
+            ".stats",
+            ".fullschema",
+            ".dbinfo",
+        ]
+        .contains(&word),
+    }
+}
+
+/// What awk prints goes into a file, or to a program.
+fn puts_out(text: &str) -> bool {
+    let (mut quoted, mut escaped, mut depth, mut prints) = (false, false, 0_u32, false);
+    let mut word = String::new();
+    let chars: Vec<char> = text.chars().collect();
+    for (at, c) in chars.iter().enumerate() {
+        if quoted {
+            quoted = *c != '"' || escaped;
+            escaped = *c == '\\' && !escaped;
+            continue;
+        }
+        if c.is_alphanumeric() || *c == '_' {
+            word.push(*c);
+            continue;
+        }
+        prints |= matches!(word.as_str(), "print" | "printf");
+        word.clear();
+        match c {
+            '"' => quoted = true,
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ';' | '\n' | '}' => prints = false,
+            '>' if prints && depth == 0 => return true,
+            '|' if prints && depth == 0 => {
+                let or = chars.get(at + 1) == Some(&'|') || at.checked_sub(1).and_then(|b| chars.get(b)) == Some(&'|');
+                if !or {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Text-processing one-liners that neither start programs nor touch files.
@@ -343,9 +418,19 @@ fn harmless_foreign(language: &str, text: &str) -> bool {
             "call",
             "set ",
             "into",
+            "system",
+            "source ",
+            "tee ",
+            "pager ",
         ],
         _ => return false,
     };
+    if language == "sql" && text.lines().any(|line| line.trim_start().starts_with(['\\', '.']) && !shows(line)) {
+        return false;
+    }
+    if language == "awk" && puts_out(text) {
+        return false;
+    }
     let lower = text.to_ascii_lowercase();
     let text = if language == "sql" { lower.as_str() } else { text };
     !text.contains(HOLE) && !acts.iter().any(|a| text.contains(a))

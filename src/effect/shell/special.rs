@@ -21,16 +21,13 @@ impl Shell<'_> {
                 self.nested("eval", &text, stdin.clone())
             }
             "source" => match words.split_first() {
-                Some((file, _)) if file.starts_with("/dev/") => {
-                    let network = self.network_text();
-                    let text = if file == "/dev/stdin" { stdin.text.clone() } else { None };
-                    self.run_input("bash", program, &Output { network, text, piped: true, ..Output::default() });
-                    Output::default()
-                }
                 Some((file, rest)) => self.run_file(file, rest, Some("source")),
                 None => Output::default(),
             },
-            "exec" => match words.iter().position(|w| !w.starts_with('-')) {
+            "exec" => match words.iter().enumerate().position(|(at, w)| {
+                let named = at.checked_sub(1).and_then(|before| words.get(before));
+                !w.starts_with('-') && named.is_none_or(|option| !option.starts_with('-') || !option.ends_with('a'))
+            }) {
                 Some(at) => self.wrapped(program, words.get(at..).unwrap_or_default(), stdin.clone()),
                 None => Output::default(),
             },
@@ -62,8 +59,13 @@ impl Shell<'_> {
             "set" => {
                 self.exports_functions |=
                     words.iter().any(|w| w == "allexport" || (w.starts_with('-') && w.contains('a')));
-                if let Some(at) = words.iter().position(|w| w == "--") {
-                    self.arguments = words.get(at + 1..).unwrap_or_default().to_vec();
+                let first = words.iter().position(|w| w == "--").map(|at| at + 1);
+                let plain = |(at, w): (usize, &String)| {
+                    let named = at.checked_sub(1).and_then(|before| words.get(before));
+                    !w.starts_with(['-', '+']) && named.is_none_or(|option| option != "-o" && option != "+o")
+                };
+                if let Some(at) = first.or_else(|| words.iter().enumerate().position(plain)) {
+                    self.arguments = words.get(at..).unwrap_or_default().to_vec();
                 }
                 if words.is_empty() { Output::default() } else { Output::silent() }
             }
@@ -80,14 +82,23 @@ impl Shell<'_> {
             "xxd" if words.iter().any(|w| w.starts_with("-r") || w == "-p") && stdin.text.is_some() => {
                 decode_hex(stdin)
             }
-            "rev" => Output {
-                text: stdin
-                    .text
-                    .as_ref()
-                    .map(|t| t.lines().map(|l| l.chars().rev().collect::<String>() + "\n").collect()),
-                decoded: true,
-                ..stdin.clone()
-            },
+            "rev" => {
+                for file in words.iter().filter(|word| !word.starts_with('-')) {
+                    let effect = self.at(Verb::Read, file, program);
+                    self.add(effect);
+                }
+                if words.iter().any(|word| !word.starts_with('-')) {
+                    return Some(Output::default());
+                }
+                Output {
+                    text: stdin
+                        .text
+                        .as_ref()
+                        .map(|t| t.lines().map(|l| l.chars().rev().collect::<String>() + "\n").collect()),
+                    decoded: true,
+                    ..stdin.clone()
+                }
+            }
             "tr" => self.tr(words, stdin),
             "flock" => self.flock(words, stdin),
             "ssh" => self.ssh(words),
@@ -119,7 +130,7 @@ impl Shell<'_> {
         ];
         let mut index = 0;
         let mut user = "root".to_owned();
-        let mut shell = false;
+        let (mut shell, mut elsewhere) = (false, None);
         while let Some(word) = words.get(index) {
             if word == "--" {
                 index += 1;
@@ -130,6 +141,9 @@ impl Shell<'_> {
             } else if takes.contains(&word.as_str()) {
                 if word == "-u" || word == "--user" {
                     user = words.get(index + 1).cloned().unwrap_or_default();
+                }
+                if word == "-D" || word == "--chdir" {
+                    elsewhere = words.get(index + 1).cloned();
                 }
                 index += 1;
             } else if word.starts_with('-') {
@@ -145,9 +159,11 @@ impl Shell<'_> {
                     }
                     return Output::default();
                 }
-                if matches!(word.as_str(), "-l" | "-v" | "-k" | "-K" | "-V" | "--list" | "--validate") {
+                if matches!(word.as_str(), "-l" | "-v" | "-K" | "-V" | "--list" | "--validate") {
                     return Output::default();
                 }
+                let value = word.strip_prefix("--chdir=").or_else(|| word.strip_prefix("-D").filter(|v| !v.is_empty()));
+                elsewhere = value.map(str::to_owned).or(elsewhere);
             } else {
                 break;
             }
@@ -162,7 +178,13 @@ impl Shell<'_> {
             }
             Output::default()
         } else {
-            self.wrapped(program, rest, stdin.clone())
+            let cwd = self.cwd.clone();
+            if let Some(folder) = elsewhere {
+                self.cd(&[folder]);
+            }
+            let output = self.wrapped(program, rest, stdin.clone());
+            self.cwd = cwd;
+            output
         };
         self.privileged = saved;
         output
@@ -202,28 +224,45 @@ impl Shell<'_> {
     }
 
     fn env(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
-        let saved = self.variables.clone();
+        let (saved, cwd, home) = (self.variables.clone(), self.cwd.clone(), self.home.clone());
         let mut index = 0;
+        let mut output = None;
         while let Some(word) = words.get(index) {
+            let next = words.get(index + 1).cloned().unwrap_or_default();
             if let Some((name, value)) = word.split_once('=').filter(|(n, _)| !n.starts_with('-')) {
+                if name.starts_with("BASH_FUNC_") {
+                    self.unknown(Cause::Dynamic, "a function is handed on to another shell", program);
+                }
                 self.assign(name, vec![value.to_owned()]);
-            } else if matches!(word.as_str(), "-u" | "-C" | "--unset" | "--chdir") {
-                index += 1;
-            } else if matches!(word.as_str(), "-S" | "--split-string") {
-                let text = words.get(index + 1..).unwrap_or_default().join(" ");
-                let output = self.child("env -S", |shell| shell.nested("env -S", &text, stdin.clone()));
-                self.variables = saved;
-                return output;
-            } else if !word.starts_with('-') {
-                break;
+            } else if !word.starts_with('-') || word == "-" {
+                if word != "-" {
+                    break;
+                }
+            } else if let Some((letter, value)) = option_with_value(word) {
+                let rest = words.get(index + 1..).unwrap_or_default();
+                match (letter, value) {
+                    ('S', value) => {
+                        let text = [&[value.unwrap_or_default().to_owned()], rest].concat().join(" ");
+                        output = Some(self.child("env -S", |shell| shell.nested("env -S", &text, stdin.clone())));
+                        break;
+                    }
+                    ('C', Some(folder)) => drop(self.cd(&[folder.to_owned()])),
+                    ('C', None) => {
+                        self.cd(&[next]);
+                        index += 1;
+                    }
+                    (_, None) => index += 1,
+                    _ => {}
+                }
             }
             index += 1;
         }
-        let output = match words.get(index..).filter(|rest| !rest.is_empty()) {
-            Some(rest) => self.wrapped(program, rest, stdin.clone()),
-            None => Output::default(),
+        let output = match (output, words.get(index..).filter(|rest| !rest.is_empty())) {
+            (Some(output), _) => output,
+            (None, Some(rest)) => self.wrapped(program, rest, stdin.clone()),
+            (None, None) => Output::default(),
         };
-        self.variables = saved;
+        (self.variables, self.cwd, self.home) = (saved, cwd, home);
         output
     }
 
@@ -234,10 +273,11 @@ impl Shell<'_> {
 
     fn sh(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
         let mut index = 0;
-        let mut command = false;
+        let (mut command, mut reads) = (false, false);
         while let Some(word) = words.get(index) {
             if let Some(letters) = word.strip_prefix(['-', '+']).filter(|l| !l.starts_with('-') && !l.is_empty()) {
                 command |= letters.contains('c');
+                reads |= word.starts_with('-') && letters.contains('s') && !letters.contains('c');
                 if letters.ends_with(['o', 'O']) {
                     index += 1;
                 }
@@ -273,12 +313,12 @@ impl Shell<'_> {
                 self.arguments = arguments;
                 output
             }
-            Some(file) if file == "-" || file == "/dev/stdin" || file.starts_with("/dev/fd/") => {
-                if file.starts_with("/dev/fd/") && self.network_text() {
-                    self.run_input("bash", program, &Output { network: true, piped: true, ..Output::default() });
-                } else {
-                    self.run_input("bash", program, stdin);
-                }
+            Some(_) if reads => {
+                self.run_input("bash", program, stdin);
+                Output::default()
+            }
+            Some(file) if file == "-" => {
+                self.run_input("bash", program, stdin);
                 Output::default()
             }
             Some(file) => self.run_file(&file, words.get(index + 1..).unwrap_or_default(), Some("bash")),
@@ -311,7 +351,12 @@ impl Shell<'_> {
             self.cwd = Some(super::tidy(&target));
         }
         // with `-`, or with CDPATH, it prints where it went
-        if target == "-" || !target.starts_with(['/', '.']) && self.variables.contains_key("CDPATH") {
+        let path = self.variables.get("CDPATH").is_some_and(|path| path.iter().any(|p| !p.is_empty()));
+        if path && !target.starts_with(['/', '.']) {
+            self.cwd = None;
+            return Output::default();
+        }
+        if target == "-" {
             return Output::default();
         }
         Output::silent()
@@ -357,6 +402,12 @@ impl Shell<'_> {
         let mut index = 0;
         while let Some(word) = words.get(index).filter(|w| w.starts_with('-') && w.len() > 1) {
             let last = word.chars().next_back().unwrap_or_default();
+            // an option of the settings may stand in the same word
+            if let Some((_, value)) =
+                word.split_once('=').filter(|(name, _)| name.to_ascii_lowercase().contains("command"))
+            {
+                self.nested("ssh -o", value, Output::default());
+            }
             if takes.contains(last) && (word.len() == 2 || !takes.contains(word.chars().nth(1).unwrap_or_default())) {
                 if matches!(word.as_str(), "-o")
                     && words.get(index + 1).is_some_and(|v| v.to_ascii_lowercase().contains("command"))
@@ -403,6 +454,22 @@ impl Shell<'_> {
         }
         Output { network: true, ..Output::default() }
     }
+}
+
+/// The option of `env` in a word that takes a value, and the value where it stands in the same word.
+fn option_with_value(word: &str) -> Option<(char, Option<&str>)> {
+    if let Some(long) = word.strip_prefix("--") {
+        let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+        let letter = [("unset", 'u'), ("chdir", 'C'), ("split-string", 'S')]
+            .into_iter()
+            .find(|(full, _)| name.len() > 1 && full.starts_with(name));
+        return letter.map(|(_, letter)| (letter, value));
+    }
+    let letters = word.strip_prefix('-')?;
+    let at = letters.find(['u', 'C', 'S', 'P', 'a'])?;
+    let letter = letters.get(at..)?.chars().next()?;
+    let value = letters.get(at + 1..).filter(|value| !value.is_empty());
+    Some((letter, value))
 }
 
 /// Longest constant `sleep`, seconds; `None` if something else may take for ever (tail -f, cat, sleep infinity).

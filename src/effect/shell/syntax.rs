@@ -1,13 +1,17 @@
 //! The walk over the syntax tree, in the order of execution.
 
+use super::parameter::spread;
 use super::word::{children, range_length};
 use super::{HOLE, MAX_DEPTH, MAX_SOURCE, MAX_STEPS, Output, Shell};
 use crate::effect::{Cause, Effect, Target, Verb};
 use std::cell::RefCell;
 use tree_sitter::{Node, Parser, Tree};
 
+/// Most words of a loop that are followed one by one.
+const MAX_ROUNDS: usize = 48;
+
 /// Parses shell source.
-fn parse(source: &str) -> Option<Tree> {
+pub(super) fn parse(source: &str) -> Option<Tree> {
     thread_local! {
         static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
     }
@@ -70,12 +74,7 @@ impl Shell<'_> {
             let near: String = text.get(problem..).unwrap_or_default().chars().take(30).collect();
             self.unknown(Cause::Parse, near.trim(), "shell");
         }
-        let mut output = Output::silent();
-        for child in children(tree.root_node()) {
-            if child.is_named() {
-                output = join(output, self.statement(child, &text, stdin.clone()));
-            }
-        }
+        let output = self.block(tree.root_node(), &text, stdin);
         self.depth -= 1;
         output
     }
@@ -101,9 +100,13 @@ impl Shell<'_> {
                 Output::silent()
             }
             "unset_command" => {
+                let variables = node.utf8_text(source.as_bytes()).is_ok_and(|t| t.contains(" -v"));
                 for child in children(node).into_iter().filter(Node::is_named) {
                     let name = self.text(child, source);
-                    self.functions.remove(&name);
+                    self.evaluated(&name);
+                    if !variables {
+                        self.functions.remove(&name);
+                    }
                     self.exported.remove(&name);
                     self.assign(&name, vec![String::new()]);
                 }
@@ -112,14 +115,41 @@ impl Shell<'_> {
             "declaration_command" => {
                 self.handed_on(node, source);
                 let mut output = Output::default();
+                let words = node.utf8_text(source.as_bytes()).unwrap_or_default();
+                let options: String = words.split_whitespace().skip(1).take_while(|w| w.starts_with('-')).collect();
+                let kind = words.split_whitespace().next().unwrap_or_default();
+                if options.contains('n') && kind != "export" {
+                    self.unknown(Cause::Dynamic, "one variable stands for another", "shell");
+                }
                 for child in children(node) {
+                    let named = child.child_by_field_name("name").unwrap_or(child);
+                    let name = named.utf8_text(source.as_bytes()).unwrap_or_default().to_owned();
+                    if !options.contains('g') && matches!(kind, "local" | "declare" | "typeset") {
+                        let old = self.variables.get(&name).cloned();
+                        if let Some(locals) = self.locals.last_mut() {
+                            locals.entry(name.clone()).or_insert(old);
+                        }
+                    }
                     match child.kind() {
                         "variable_assignment" => {
                             self.assignment(child, source);
                             // without a value it may list what there is
                             output = Output::silent();
                         }
+                        "string" | "raw_string" | "concatenation" | "word" => {
+                            let text = self.marked(child, source);
+                            self.evaluated(&text);
+                            if let Some((name, value)) = text.split_once('=') {
+                                self.assign(name, vec![value.to_owned()]);
+                            }
+                        }
                         _ => self.walk_substitutions(child, source),
+                    }
+                }
+                if kind == "readonly" || options.contains('r') {
+                    for child in children(node) {
+                        let named = child.child_by_field_name("name").unwrap_or(child);
+                        self.readonly.insert(named.utf8_text(source.as_bytes()).unwrap_or_default().to_owned());
                     }
                 }
                 output
@@ -139,6 +169,7 @@ impl Shell<'_> {
             "while_statement" | "c_style_for_statement" => self.while_loop(node, source, stdin),
             "test_command" => {
                 self.walk_substitutions(node, source);
+                self.evaluate_words(node, source);
                 Output::silent()
             }
             "heredoc_body" | "comment" | "ERROR" | "file_redirect" | "herestring_redirect"
@@ -182,8 +213,13 @@ impl Shell<'_> {
                 continue;
             }
             let before = self.background;
-            self.background |= all.get(i + 1).is_some_and(|n| n.kind() == "&");
-            output = join(output, self.statement(*child, source, stdin.clone()));
+            if all.get(i + 1).is_some_and(|n| n.kind() == "&") {
+                // it runs in a shell of its own
+                self.background = true;
+                output = join(output, self.scoped(|s| s.statement(*child, source, stdin.clone())));
+            } else {
+                output = join(output, self.statement(*child, source, stdin.clone()));
+            }
             self.background = before;
         }
         output
@@ -324,10 +360,12 @@ impl Shell<'_> {
             raw.chars().skip_while(char::is_ascii_digit).take_while(|c| "<>&|".contains(*c)).collect();
         let Some(destination) = node.child_by_field_name("destination") else { return Output::default() };
         if destination.kind() == "process_substitution" {
-            self.walk_substitutions(node, source);
-            return Output::default();
+            let inside = self.process(destination, source, Output { piped: true, ..output.clone() });
+            return Output { piped: input, ..inside };
         }
-        let path = self.text(destination, source);
+        let marked = self.marked(destination, source);
+        let paths = spread(&marked);
+        let path = paths.first().cloned().unwrap_or_default();
         let is_number = path == "-" || (!path.is_empty() && path.chars().all(|c| c.is_ascii_digit()));
         if operator.ends_with('&') && is_number {
             return Output::default();
@@ -346,14 +384,16 @@ impl Shell<'_> {
         if output.endless && verb != Verb::Read && !path.starts_with("/dev/") {
             self.exhaust("disk", "shell");
         }
-        let mut effect = self.at(verb, &path, "shell");
-        if output.network {
-            "network".clone_into(&mut effect.detail);
+        for path in &paths {
+            let mut effect = self.at(verb, path, "shell");
+            if output.network {
+                "network".clone_into(&mut effect.detail);
+            }
+            if verb != Verb::Read {
+                self.put_output(effect.target.name(), output, verb, "shell");
+            }
+            self.push(effect);
         }
-        if verb != Verb::Read {
-            self.put_output(effect.target.name(), output, verb, "shell");
-        }
-        self.push(effect);
         Output { piped: input, ..Output::default() }
     }
 
@@ -376,10 +416,26 @@ impl Shell<'_> {
             Some(value) if value.kind() == "array" => {
                 children(value).into_iter().filter(Node::is_named).flat_map(|c| self.fields(c, source)).collect()
             }
-            Some(value) => vec![self.text(value, source)],
+            Some(value) => vec![self.marked(value, source)],
             None => vec![String::new()],
         };
-        let values = if raw.contains("+=") {
+        if let Some((base, index)) = name.split_once('[') {
+            // one of several values
+            self.evaluated(index);
+            self.assign(base, vec![HOLE.to_string()]);
+            return;
+        }
+        let array = node.child_by_field_name("value").is_some_and(|value| value.kind() == "array");
+        let appends = raw.get(name.len()..).is_some_and(|rest| rest.starts_with("+="));
+        let values = if appends && array {
+            self.variables
+                .get(&name)
+                .cloned()
+                .unwrap_or_else(|| vec![HOLE.to_string()])
+                .into_iter()
+                .chain(values)
+                .collect()
+        } else if appends {
             match self.variables.get(&name).and_then(|v| v.first()) {
                 Some(old) => vec![format!("{old}{}", values.concat())],
                 None => vec![HOLE.to_string()],
@@ -439,7 +495,23 @@ impl Shell<'_> {
                 | "JAVA_TOOL_OPTIONS"
                 | "MANPAGER"
                 | "BROWSER"
-        ) || name.starts_with("LD_")
+                | "LESSOPEN"
+                | "LESSCLOSE"
+                | "TAR_OPTIONS"
+                | "MAKEFILES"
+                | "MAKEFLAGS"
+                | "GOFLAGS"
+                | "PERL5DB"
+                | "_JAVA_OPTIONS"
+                | "JDK_JAVA_OPTIONS"
+                | "FZF_DEFAULT_COMMAND"
+                | "CLAUDE_CONFIG_DIR"
+                | "CODEX_HOME"
+        ) || name.ends_with("_WRAPPER")
+            || name.ends_with("_RSH")
+            || name.ends_with("_PAGER")
+            || name.starts_with("AGRAIL_")
+            || name.starts_with("LD_")
             || name.starts_with("GIT_")
             || name.starts_with("DYLD_")
             || name.to_ascii_lowercase().starts_with("npm_config_");
@@ -448,7 +520,37 @@ impl Shell<'_> {
             effect.detail = values.join(" ");
             self.add(effect);
         }
+        match name {
+            "PS4" | "PS0" => values.iter().for_each(|value| self.evaluated(value)),
+            "HOME" => self.home = values.concat(),
+            _ => {}
+        }
+        // one that cannot be set again stays as it is
+        let values = match self.variables.get(name) {
+            Some(old) if self.readonly.contains(name) => {
+                vec![super::parameter::either(&[old.join(" "), values.join(" ")])]
+            }
+            _ => values,
+        };
         self.variables.insert(name.to_owned(), values);
+    }
+
+    /// Words of a condition: `-v` and numbers evaluate what they are given.
+    fn evaluate_words(&mut self, node: Node<'_>, source: &str) {
+        for child in children(node) {
+            match child.kind() {
+                "raw_string" | "string" | "word" => {
+                    let text = self.text(child, source);
+                    self.evaluated(&text);
+                }
+                "simple_expansion" | "expansion" => {
+                    let text = self.text(child, source);
+                    self.evaluated(&text);
+                }
+                "command_substitution" | "process_substitution" => {}
+                _ => self.evaluate_words(child, source),
+            }
+        }
     }
 
     fn for_loop(&mut self, node: Node<'_>, source: &str, stdin: Output) -> Output {
@@ -470,7 +572,10 @@ impl Shell<'_> {
                 .saturating_add(range_length(raw).or_else(|| sequence_length(raw)).unwrap_or(fields.len() as u64));
             values.extend(fields);
         }
-        if values.is_empty() || values.len() > 16 {
+        if values.len() > MAX_ROUNDS {
+            self.unknown(Cause::Budget, "a loop over too many words", "shell");
+        }
+        if values.is_empty() || values.len() > MAX_ROUNDS {
             values = vec![HOLE.to_string()];
         }
         let Some(body) = body else { return Output::default() };
@@ -589,7 +694,7 @@ fn counted(text: &str) -> Option<u64> {
 }
 
 /// First byte of what does not parse. Wide trees are cheap: only branches with an error are entered.
-fn problem(root: Node<'_>) -> Option<usize> {
+pub(super) fn problem(root: Node<'_>) -> Option<usize> {
     let mut stack = vec![root];
     while let Some(node) = stack.pop() {
         if node.is_error() || node.is_missing() {

@@ -4,6 +4,7 @@
 //! 2. What is not constant becomes [`HOLE`].
 //! 3. Unquoted expansions split at blanks; braces multiply; `~` becomes the home folder.
 
+use super::parameter::spread;
 use super::{HOLE, Output, Shell};
 use crate::effect::Cause;
 use tree_sitter::Node;
@@ -13,11 +14,30 @@ const QUOTED: char = '\u{E000}';
 /// Between fields.
 const SPLIT: char = '\u{E001}';
 /// Most fields that one word may become; more is a hole.
-const MAX_FIELDS: usize = 64;
+const MAX_FIELDS: usize = 256;
 /// Longest expanded word, bytes.
 const MAX_WORD: usize = 64 * 1024;
 
+/// Number of the first stream of a process substitution.
+const FIRST_STREAM: usize = 63;
+
 impl Shell<'_> {
+    /// What is read at `/dev/stdin` and its like, and at the path of a process substitution.
+    pub(crate) fn stream(&self, path: &str) -> Option<Output> {
+        let number = match path {
+            "/dev/stdin" => 0,
+            _ => {
+                let folders = ["/dev/fd/", "/proc/self/fd/"];
+                folders.iter().find_map(|folder| path.strip_prefix(folder))?.parse::<usize>().ok()?
+            }
+        };
+        let unknown = || Output { piped: true, ..Output::default() };
+        Some(match number {
+            0 => Output { piped: true, ..self.stdin.clone() },
+            _ => number.checked_sub(FIRST_STREAM).and_then(|at| self.streams.get(at).cloned()).unwrap_or_else(unknown),
+        })
+    }
+
     /// The fields that a word becomes.
     pub(crate) fn fields(&mut self, node: Node<'_>, source: &str) -> Vec<String> {
         let mut text = String::new();
@@ -33,9 +53,10 @@ impl Shell<'_> {
             if field.is_empty() && (empty_expansion || text.contains(SPLIT)) {
                 continue;
             }
-            for choice in braces(field) {
+            for choice in spread(field).iter().flat_map(|field| braces(field)) {
                 fields.push(self.tilde(&choice));
                 if fields.len() > MAX_FIELDS {
+                    self.unknown(Cause::Budget, "too many words come of one", "shell");
                     return vec![HOLE.to_string()];
                 }
             }
@@ -45,6 +66,16 @@ impl Shell<'_> {
 
     /// The text that a word becomes where it is not split (assignments, heredocs, redirections).
     pub(crate) fn text(&mut self, node: Node<'_>, source: &str) -> String {
+        let marked = self.marked(node, source);
+        match spread(&marked).as_slice() {
+            [one] => one.clone(),
+            // one of them, and it is not known which
+            several => format!("{HOLE}{}", several.join(" ")),
+        }
+    }
+
+    /// The same, with its alternatives in it.
+    pub(crate) fn marked(&mut self, node: Node<'_>, source: &str) -> String {
         let mut text = String::new();
         self.expand(node, source, true, &mut text);
         let text: String = text.chars().filter(|c| *c != QUOTED && *c != SPLIT).collect();
@@ -52,7 +83,7 @@ impl Shell<'_> {
         if node.utf8_text(source.as_bytes()).is_ok_and(|raw| raw.starts_with('~')) { self.tilde(&text) } else { text }
     }
 
-    fn tilde(&self, text: &str) -> String {
+    pub(crate) fn tilde(&self, text: &str) -> String {
         match text.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{}{rest}", self.home),
             Some(rest) => {
@@ -78,6 +109,11 @@ impl Shell<'_> {
         let raw = node.utf8_text(source.as_bytes()).unwrap_or_default();
         match node.kind() {
             "word" | "command_name" if node.named_child_count() > 0 => self.children(node, source, quoted, into),
+            // the parser has not seen what the shell expands here
+            "word" | "$" if bare_expansion(raw) || cut_off(node, source) => {
+                self.unknown(Cause::Parse, raw, "shell");
+                into.push(HOLE);
+            }
             "word"
             | "extglob_pattern"
             | "variable_name"
@@ -111,16 +147,22 @@ impl Shell<'_> {
                     }
                     (None, None) => into.push(HOLE),
                 }
-                if output.network {
-                    self.note_network_text();
-                }
             }
             "process_substitution" => {
-                self.substitution(node, source);
-                into.push_str("/dev/fd/63");
+                // what is written to it is not known yet
+                let output = self.process(node, source, Output { piped: raw.starts_with('>'), ..Output::default() });
+                self.streams.push(Output { piped: true, ..output });
+                into.push_str(&format!("/dev/fd/{}", FIRST_STREAM + self.streams.len() - 1));
             }
             "arithmetic_expansion" => {
                 self.walk_substitutions(node, source);
+                // a variable in it is evaluated once more
+                let names: Vec<&str> = raw.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+                for value in
+                    names.iter().filter_map(|name| self.variables.get(*name).cloned()).flatten().collect::<Vec<_>>()
+                {
+                    self.evaluated(&value);
+                }
                 let inner = raw.trim_start_matches("$((").trim_end_matches("))").trim();
                 if inner.parse::<i64>().is_ok() { into.push_str(inner) } else { into.push(HOLE) }
             }
@@ -213,30 +255,7 @@ impl Shell<'_> {
 
     fn braced(&mut self, node: Node<'_>, source: &str, raw: &str) -> Vec<String> {
         self.walk_substitutions(node, source);
-        let inner = raw.strip_prefix("${").and_then(|r| r.strip_suffix('}')).unwrap_or(raw);
-        let name: String = inner.chars().take_while(|c| c.is_alphanumeric() || *c == '_' || *c == '@').collect();
-        let rest = inner.get(name.len()..).unwrap_or_default();
-        let values = self.variable(&name);
-        let known = !values.iter().any(|v| v.contains(HOLE));
-        match rest {
-            "" | "[@]" | "[*]" => values,
-            _ if rest.starts_with(":-") || rest.starts_with(":=") => {
-                if known && values.iter().any(|v| !v.is_empty()) {
-                    values
-                } else {
-                    let default = rest.get(2..).unwrap_or_default();
-                    let plain = !default.contains(['$', '`', '"', '\'', '\\']);
-                    if known && plain {
-                        vec![default.to_owned()]
-                    } else if self.variables.contains_key(&name) || !plain {
-                        vec![HOLE.to_string()]
-                    } else {
-                        vec![HOLE.to_string(), default.to_owned()]
-                    }
-                }
-            }
-            _ => vec![HOLE.to_string()],
-        }
+        self.parameter(raw)
     }
 
     /// Runs the commands inside a node whose value is not computed.
@@ -255,21 +274,17 @@ impl Shell<'_> {
         self.depth -= 1;
     }
 
-    fn note_network_text(&mut self) {
-        self.variables.insert("\u{0}network".to_owned(), vec![String::new()]);
-    }
-
-    /// Text that came over the network has entered words of this script.
-    pub(crate) fn network_text(&self) -> bool {
-        self.variables.contains_key("\u{0}network")
-    }
-
     fn substitution(&mut self, node: Node<'_>, source: &str) -> Output {
         // `$(< file)` reads a file
+        self.process(node, source, Output::default())
+    }
+
+    /// Runs what stands in a substitution, with this as its input.
+    pub(crate) fn process(&mut self, node: Node<'_>, source: &str, stdin: Output) -> Output {
         self.scoped(|shell| {
             let mut output = Output::silent();
             for child in children(node).into_iter().filter(Node::is_named) {
-                let next = shell.statement(child, source, Output::default());
+                let next = shell.statement(child, source, stdin.clone());
                 output = super::syntax::join(output, next);
             }
             output
@@ -280,6 +295,24 @@ impl Shell<'_> {
 pub(crate) fn children(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
     node.children(&mut cursor).collect()
+}
+
+/// A word that ends with the `$` of an expansion.
+fn cut_off(node: Node<'_>, source: &str) -> bool {
+    let begins = |c: char| c.is_alphabetic() || matches!(c, '_' | '{' | '(');
+    let (word, after) = (source.get(..node.end_byte()), source.get(node.end_byte()..));
+    word.is_some_and(|word| word.ends_with('$') && !word.ends_with("\\$"))
+        && after.is_some_and(|rest| rest.starts_with(begins))
+}
+
+/// A `$` that begins an expansion, and is not quoted.
+fn bare_expansion(raw: &str) -> bool {
+    let mut escaped = false;
+    raw.chars().zip(raw.chars().skip(1)).any(|(c, next)| {
+        let begins = c == '$' && !escaped && (next.is_alphabetic() || matches!(next, '_' | '{' | '('));
+        escaped = c == '\\' && !escaped;
+        begins
+    })
 }
 
 /// Something below a path: the path and a hole.

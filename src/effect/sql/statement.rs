@@ -4,8 +4,8 @@ use super::scope::Scope;
 use super::{Reader, parts, table_name};
 use crate::effect::{Cause, Effect, Target, Verb};
 use sqlparser::ast::{
-    Assignment, AssignmentTarget, Delete, FromTable, Insert, ObjectName, ObjectType, OnConflictAction, OnInsert,
-    Statement, TableObject, Update, UpdateTableFromKind,
+    Assignment, AssignmentTarget, BinaryOperator, Delete, Expr, FromTable, Insert, ObjectName, ObjectType,
+    OnConflictAction, OnInsert, Statement, TableObject, Update, UpdateTableFromKind,
 };
 
 impl Reader {
@@ -162,7 +162,7 @@ impl Reader {
                 }
             }
         }
-        if update.selection.is_none() && update.limit.is_none() {
+        if all_rows(update.selection.as_ref()) && update.limit.is_none() {
             for table in self.tables() {
                 self.table(Verb::Update, "rows", &table, true);
             }
@@ -188,7 +188,7 @@ impl Reader {
         if named.is_empty() || delete.output.is_some() {
             self.unknown(Cause::Language, "rows of something that is not a table are deleted");
         }
-        let every = delete.selection.is_none() && delete.limit.is_none();
+        let every = all_rows(delete.selection.as_ref()) && delete.limit.is_none();
         for table in named {
             self.table(Verb::Delete, "rows", &table, every);
         }
@@ -202,5 +202,24 @@ impl Reader {
             Some((_, super::scope::Source::Table(table))) => table.clone(),
             _ => name.to_owned(),
         }
+    }
+}
+
+/// Nothing is chosen: there is no condition, or one that always holds.
+fn all_rows(selection: Option<&Expr>) -> bool {
+    selection.is_none_or(always)
+}
+
+fn always(condition: &Expr) -> bool {
+    match condition {
+        Expr::Nested(inner) => always(inner),
+        Expr::BinaryOp { left, op: BinaryOperator::Or, right } => always(left) || always(right),
+        Expr::BinaryOp { left, op: BinaryOperator::And, right } => always(left) && always(right),
+        // the same on both sides, or constants on both
+        Expr::BinaryOp { left, right, .. } => {
+            left == right || (matches!(**left, Expr::Value(_)) && matches!(**right, Expr::Value(_)))
+        }
+        Expr::Value(_) => true,
+        _ => false,
     }
 }
