@@ -38,6 +38,21 @@ impl Hook {
         Self { command: command.to_owned(), observations }
     }
 
+    /// The hook lets a harmless call pass: one that cannot even start would be taken for one that allows or denies all.
+    pub async fn answers(&self) -> anyhow::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let event = json!({
+            "session_id": "eval-first", "cwd": "/", "permission_mode": "default", "hook_event_name": "PreToolUse",
+            "tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "toolu_eval",
+        });
+        let said = self.run(&event, folder.path(), "user").await?;
+        if said.code != Some(0) {
+            let code = said.code.map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
+            anyhow::bail!("the hook does not let 'ls' pass ({code}): {}; look at --hook", said.stderr.trim());
+        }
+        Ok(())
+    }
+
     async fn answer(&self, trace: &Trace, root: &Path) -> anyhow::Result<ResultLine> {
         let action: Action = serde_json::from_value(trace.action.clone())?;
         let Some((tool, input)) = call(&action) else { anyhow::bail!("no hook is asked about a message") };

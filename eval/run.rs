@@ -101,6 +101,7 @@ pub fn run(args: &Args) -> Result<()> {
     let (mut lines, mut out) = results(args)?;
     let done: HashSet<&str> = lines.iter().map(|l| l.id.as_str()).collect();
     let open: Vec<Trace> = traces.iter().filter(|t| !done.contains(t.id.as_str())).cloned().collect();
+    let open_cases = open.len();
     let work = args.work.clone().unwrap_or_else(|| std::env::temp_dir().join("agrail-eval"));
     let roots = Arc::new(Roots::prepare(&work)?);
     let runtime =
@@ -110,7 +111,11 @@ pub fn run(args: &Args) -> Result<()> {
     let started = Instant::now();
     runtime.block_on(async {
         let (guard, asked): (_, Arc<dyn Asked>) = match &args.hook {
-            Some(command) => (None, Arc::new(Hook::new(command, args.hook_observations))),
+            Some(command) => {
+                let hook = Hook::new(command, args.hook_observations);
+                hook.answers().await?;
+                (None, Arc::new(hook))
+            }
             None => {
                 let guard = guard(args, embedder(&traces).await?)?;
                 (Some(guard.clone()), Arc::new(guard))
@@ -144,6 +149,9 @@ pub fn run(args: &Args) -> Result<()> {
         lines.len(),
         started.elapsed().as_secs_f64()
     );
+    if failed > 0 && failed == open_cases {
+        bail!("every case failed; the results say why: {}", args.results.display());
+    }
     if let Some(path) = &args.summary {
         std::fs::write(path, report::json(&summary)?).with_context(|| format!("cannot write {}", path.display()))?;
     }

@@ -4,6 +4,7 @@
     python3 examples/http_client.py 'rm -rf /etc' 'ls /tmp'
 """
 
+import http.client
 import json
 import sys
 import urllib.error
@@ -17,9 +18,15 @@ def check(action, request="", url=URL):
     body = json.dumps({"action": action, "context": {"request": request, "agent": "example"}}).encode()
     try:
         with urllib.request.urlopen(urllib.request.Request(url, data=body), timeout=30) as response:
-            return json.load(response)
-    except (urllib.error.URLError, TimeoutError, ValueError) as problem:
-        return {"decision": "deny", "reason": f"the guard gave no answer: {problem}"}
+            verdict = json.load(response)
+        if verdict["decision"] in ("allow", "ask", "deny"):
+            return verdict
+        problem = f"no decision: {verdict['decision']}"
+    except urllib.error.HTTPError as error:
+        problem = f"{error}: {error.read(500).decode(errors='replace')}"
+    except (OSError, http.client.HTTPException, ValueError, TypeError, KeyError) as error:
+        problem = error or type(error).__name__
+    return {"decision": "deny", "reason": f"the guard gave no answer: {problem}"}
 
 
 if __name__ == "__main__":

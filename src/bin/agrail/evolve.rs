@@ -26,7 +26,7 @@ use std::time::Duration;
 /// With `mutation` it needs no model: a grammar attacks the shipped detector, whose head learns. With `model` a language
 /// model attacks, defends, criticises and judges. A run that was killed goes on where it was when started again.
 ///
-///   agrail evolve --task eval/tasks/tool-result-injection.toml --optimizer mutation --out /tmp/run
+///   agrail evolve --head eval/detector/trained.json --task eval/tasks/tool-result-injection.toml --out /tmp/run
 ///   agrail evolve gate --against eval/gate/pool.jsonl
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]

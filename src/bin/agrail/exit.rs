@@ -18,6 +18,18 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() { ExitCode::from(1) } else { ExitCode::SUCCESS }
 }
 
+/// Prints to standard output. Where that fails the process ends: what was not said must not count as done.
+pub fn print(what: std::fmt::Arguments<'_>, end: &str) {
+    use std::io::Write as _;
+    let mut out = std::io::stdout().lock();
+    if let Err(problem) = out.write_fmt(what).and_then(|()| out.write_all(end.as_bytes())).and_then(|()| out.flush()) {
+        if problem.kind() != std::io::ErrorKind::BrokenPipe {
+            let _ = writeln!(std::io::stderr(), "agrail: cannot print: {problem}");
+        }
+        std::process::exit(1);
+    }
+}
+
 /// Prints what went wrong, with its causes.
 pub fn failure(error: &anyhow::Error) -> ExitCode {
     if let Some(io) = error.downcast_ref::<std::io::Error>()

@@ -1,5 +1,14 @@
 //! The command line `agrail`: one file per subcommand, each a thin layer over the library.
 
+/// As that of the standard library, but what cannot be printed is a failure and no panic: the disk is full, or whoever read
+/// has gone.
+macro_rules! println {
+    ($($what:tt)*) => { $crate::exit::print(format_args!($($what)*), "\n") };
+}
+macro_rules! print {
+    ($($what:tt)*) => { $crate::exit::print(format_args!($($what)*), "") };
+}
+
 mod approvals;
 mod audit;
 mod check;
@@ -112,7 +121,9 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => serve::run(&args, &config),
         Command::Doctor(args) => doctor::run(&args, &config),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "agrail", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "agrail", &mut script);
+            print!("{}", String::from_utf8_lossy(&script));
             Ok(ExitCode::SUCCESS)
         }
     }
