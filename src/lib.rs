@@ -52,7 +52,8 @@
 //!
 //! # Invariants
 //!
-//! - Failure is never allow: an error, a panic, a deadline that passes end in deny, or ask if so configured.
+//! - Failure is never allow: an error, a panic, a deadline that passes end in deny, or ask if so configured. In `tiered`,
+//!   where the model alone fails, what the rules left open is asked of a person.
 //! - No finding, or only unknown and discarded ones, is not allow.
 //! - The gate is pure. Memory never weakens a deny or an ask that wants a person; it answers no unknown.
 //! - No model lifts a deterministic deny, or an ask for any other cause than an unknown program; no reply that is

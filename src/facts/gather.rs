@@ -26,6 +26,9 @@ pub struct Gathered {
     pub digest: String,
 }
 
+/// Most things that one pattern is followed to.
+const MATCHES: usize = 64;
+
 /// Probes the environment for the target of each effect. `urls`: what may be fetched; `own`: absolute paths that belong
 /// to the guard, with all below them, and ports of this machine at which it answers.
 #[must_use]
@@ -52,11 +55,20 @@ pub fn gather(
     let view = View { environment: context.environment.as_ref(), account, urls, own, ports, rename };
     let mut queries: Vec<Query> = Vec::with_capacity(effects.len());
     for effect in effects {
-        let mut query = view.query(effect);
-        query.requested = !context.request.trim().is_empty();
-        query.agent.clone_from(&context.agent);
-        if !queries.contains(&query) {
-            queries.push(query);
+        let about = |effect: &Effect| {
+            let mut query = view.query(effect);
+            query.requested = !context.request.trim().is_empty();
+            query.agent.clone_from(&context.agent);
+            query
+        };
+        let query = about(effect);
+        // a pattern is also each thing that it stands for now, where that is another kind of thing
+        let matches: Vec<Query> = view.matches(effect).iter().map(about).collect();
+        let graver = matches.into_iter().filter(|one| one.itself || one.guard || one.class != query.class);
+        for query in graver.collect::<Vec<_>>().into_iter().chain([query]) {
+            if !queries.contains(&query) {
+                queries.push(query);
+            }
         }
     }
     // a script that is not there yet may come into being before it runs
@@ -220,6 +232,32 @@ impl View<'_> {
                 let exists = || self.environment.is_none_or(|e| e.path(&guard, self.account).exists != Some(false));
                 is_below(&guard, path) && exists()
             })
+    }
+
+    /// The same effect on each thing that the pattern in its path stands for, the first few; `*` at the end is left to what
+    /// is said of everything below.
+    fn matches(&self, effect: &Effect) -> Vec<Effect> {
+        let (Target::Path(path), Some(environment)) = (&effect.target, self.environment) else { return Vec::new() };
+        let special = |part: &str| part.contains(['*', '?', '[']);
+        if !path.starts_with('/') || path.contains(HOLE) || !special(path) || path.ends_with("/*") {
+            return Vec::new();
+        }
+        let mut found = vec![String::new()];
+        for part in path.split('/').filter(|part| !part.is_empty()) {
+            let Some(pattern) = glob::Pattern::new(part).ok().filter(|_| special(part)) else {
+                found.iter_mut().for_each(|folder| *folder = format!("{folder}/{part}"));
+                continue;
+            };
+            let below = |folder: &String| {
+                let names = environment.names(if folder.is_empty() { "/" } else { folder });
+                let fits = |name: &String| pattern.matches(name) && (part.starts_with('.') || !name.starts_with('.'));
+                names.into_iter().filter(fits).map(|name| format!("{folder}/{name}")).collect::<Vec<_>>()
+            };
+            found = found.iter().flat_map(below).take(MATCHES).collect();
+        }
+        let there = |path: &String| environment.path(path, self.account).exists != Some(false);
+        let on = |path| Effect { target: Target::Path(path), ..effect.clone() };
+        found.into_iter().filter(there).map(on).collect()
     }
 
     /// The most protected class among the files that a pattern in the last part of a path stands for.

@@ -152,6 +152,9 @@ impl Query {
         let shown = shown(&self.name);
         let what = match (self.verb, self.kind.as_str()) {
             (Verb::Unknown, "path") => return format!("{} is given {shown}", self.program),
+            (Verb::Unknown, "script") if self.detail == crate::effect::shell::CHANGED => {
+                return format!("{shown} is run by the action that changes it: {}", self.detail);
+            }
             (Verb::Unknown, cause) => return not_understood(cause, &shown),
             (verb, "path") => format!("{} {shown}", phrase(verb, &self.operation, self.into)),
             (verb, kind) if shown.is_empty() || shown == kind => {

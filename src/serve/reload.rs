@@ -135,6 +135,12 @@ fn weaker(old: &Now, new: &Now) -> Vec<String> {
         (old.settings.check_needs_token && !new.settings.check_needs_token, "a check needs no token any more"),
         (old.guard.audit().is_some() && new.guard.audit().is_none(), "there is no audit log any more"),
         (old.guard.memory().is_some() && new.guard.memory().is_none(), "there is no memory any more"),
+        (reports(new) < reports(old), "the memory holds fewer reports of operators"),
+        (is.similarity > was.similarity, "the memory recalls less"),
+        (
+            old.guard.audit().map(crate::audit::Audit::folder) != new.guard.audit().map(crate::audit::Audit::folder),
+            "the audit log is another one",
+        ),
     ] {
         if holds {
             found.push(says.to_owned());
@@ -149,6 +155,12 @@ fn weaker(old: &Now, new: &Now) -> Vec<String> {
         found.extend(added.map(|name| format!("the token '{name}' may {what}")));
     }
     found
+}
+
+/// Entries in force that hold what must hold.
+fn reports(now: &Now) -> usize {
+    let active = now.guard.memory().and_then(|memory| memory.active().ok()).unwrap_or_default();
+    active.iter().filter(|entry| entry.checks.iter().any(|check| check.required)).count()
 }
 
 /// Rules that forbid and are gone or changed, and rules that permit and are new or changed.

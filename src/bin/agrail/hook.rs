@@ -43,7 +43,7 @@ pub struct Args {
     #[arg(long)]
     shadow: bool,
     /// Block what is not decided after so many seconds; less than the host waits.
-    #[arg(long, value_name = "SECONDS", default_value_t = WATCHDOG, value_parser = clap::value_parser!(u64).range(1..=600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = WATCHDOG, value_parser = clap::value_parser!(u64).range(1..=110))]
     timeout: u64,
 }
 

@@ -240,4 +240,4 @@ impl Shell<'_> {
 }
 
 /// Why what the action itself changes is not read.
-pub(crate) const CHANGED: &str = "the action itself changes it before; make that an action of its own, and run it then";
+pub(crate) const CHANGED: &str = "make the change an action of its own, and run it then";

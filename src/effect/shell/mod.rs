@@ -11,6 +11,7 @@ mod branch;
 mod builtin;
 pub mod command;
 mod content;
+pub(crate) use content::CHANGED;
 mod finder;
 mod git;
 mod interpreter;
