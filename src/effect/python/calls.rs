@@ -365,6 +365,12 @@ impl Reader {
             self.given_rows(&name, &args);
         }
         if let Some(value) = self.builtin(&name, &args) {
+            // what it is to call for each item
+            for key in
+                args.kw.iter().map(|(_, v)| v).filter(|v| matches!(v, Value::Name(n) if acts(self.table.find(n))))
+            {
+                self.call_value(&key.clone(), Args { pos: vec![], kw: vec![], open: true }, "");
+            }
             return value;
         }
         match self.table.find(&name) {
@@ -534,7 +540,7 @@ impl Reader {
     }
 }
 
-fn acts(entry: Entry) -> bool {
+pub(super) fn acts(entry: Entry) -> bool {
     matches!(entry, Entry::Row(_))
 }
 

@@ -257,7 +257,16 @@ impl Reader {
             named(node).into_iter().filter(|c| matches!(c.kind(), "for_in_clause" | "if_clause")).collect();
         let (mut out, mut open) = (vec![], None);
         let (weight, compared, unrolled) = (self.weight, self.compared.len(), self.unrolled);
+        // its names are its own
+        let own = |clause: &Node<'_>| field(*clause, "left").map(|left| src.of(left).to_owned());
+        let names: Vec<String> = clauses.iter().filter_map(own).collect();
+        let names = names.iter().flat_map(|left| left.split(|c: char| !c.is_alphanumeric() && c != '_'));
+        let before: Vec<(String, Value)> =
+            names.filter_map(|name| Some((name.to_owned(), self.lookup(name)?))).collect();
         self.clauses(src, &clauses, body, &mut out, &mut open);
+        for (name, value) in before {
+            self.assign_name(&name, value);
+        }
         self.compared.truncate(compared);
         let times = self.weight / weight;
         (self.weight, self.unrolled) = (weight, unrolled);

@@ -248,6 +248,9 @@ impl Reader {
                     self.assign_name(src.of(*name), subject.clone())
                 }
             }
+            if let Some(guard) = field(*case, "guard") {
+                self.all(src, named(guard));
+            }
             parts.push(field(*case, "consequence"));
         }
         self.branches(src, &parts);

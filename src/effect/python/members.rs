@@ -6,6 +6,10 @@ use super::{Reader, Source};
 use std::rc::Rc;
 use tree_sitter::Node;
 
+/// Modules that others import, and that are then their attributes.
+const IMPORTED: [&str; 10] =
+    ["os", "sys", "subprocess", "shutil", "codecs", "builtins", "socket", "ctypes", "pty", "importlib"];
+
 impl Reader {
     pub(super) fn attribute(&mut self, object: &Value, name: &str) -> Value {
         match object {
@@ -15,6 +19,11 @@ impl Reader {
             Value::Name(module) => {
                 if matches!(name, "__dict__") {
                     return object.clone();
+                }
+                // a module that another one has imported
+                if IMPORTED.contains(&name) && !module.is_empty() && !self.table.is_module(&format!("{module}.{name}"))
+                {
+                    return Value::Name(name.into());
                 }
                 let full = self.table.canonical(&if module.is_empty() || &**module == "builtins" {
                     name.to_string()

@@ -376,6 +376,19 @@ impl Reader {
             };
             self.emit("script:bash", &text(line), false, None, via);
         }
+        // what it writes to a shell is a script
+        let fed = args.keyword("input").filter(|v| !matches!(v, Value::None));
+        let shell = command.choices().iter().map(command_line).any(|line| {
+            let word = line.split_whitespace().next().unwrap_or_default().trim_matches(['\'', '"']).to_owned();
+            crate::effect::shell::command::is_shell(&word)
+        });
+        match fed {
+            Some(input) if shell => self.emit("script:bash", &input, false, None, via),
+            _ if via.ends_with("os.popen") && args.get(1, "mode").is_some_and(|mode| mode.show().contains('w')) => {
+                self.unknown("what os.popen is given to read");
+            }
+            _ => {}
+        }
         // what waits for its child does not pile up
         self.grow("process", if via.ends_with("Popen") || via.contains("spawn") { 0.05 } else { 1e-6 });
         self.returns(row, Value::None)
@@ -411,6 +424,10 @@ impl Reader {
     pub(super) fn run_source(&mut self, code: &Value, via: &str) -> Value {
         let mut result = Value::Hole;
         for choice in code.choices() {
+            if choice.callable() {
+                result = self.call_value(&choice, vec![].into(), via);
+                continue;
+            }
             let shown = choice.show();
             if !choice.is_text() || shown.contains(HOLE) {
                 self.unknown(via);

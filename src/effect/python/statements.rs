@@ -1,5 +1,6 @@
 //! Statements: assignments, branches, loops, definitions, imports.
 
+use super::calls::{Args, acts};
 use super::flow::l_element;
 use super::values::{self, Value, either, many};
 use super::{Flow, Frame, Reader, Source};
@@ -66,8 +67,12 @@ impl Reader {
             "for_statement" => self.for_statement(src, node),
             "while_statement" => self.while_statement(src, node),
             "try_statement" => {
+                let caught = named(node).iter().any(|part| part.kind().starts_with("except"));
                 for part in named(node) {
-                    if part.kind() == "block" {
+                    if part.kind() == "block" && caught {
+                        // it may have been left before its end
+                        self.branches(src, &[None, Some(part)]);
+                    } else if part.kind() == "block" {
                         self.block(src, part);
                     } else {
                         self.branches(src, &[Some(part)]);
@@ -207,7 +212,7 @@ impl Reader {
                     Value::Instance(class, _) | Value::Class(class) => {
                         self.set_member(&class.name, src.of(name), value)
                     }
-                    Value::Name(n) if self.table.is_module(&n) => {
+                    Value::Name(n) if self.table.is_module(&n) || n.is_empty() || &*n == "builtins" => {
                         self.unknown(&format!("{n}.{} is replaced", src.of(name)))
                     }
                     _ => {}
@@ -292,6 +297,12 @@ impl Reader {
             for default in named(parameters).iter().filter_map(|p| field(*p, "value")) {
                 self.expr(src, default);
             }
+            for kind in named(parameters).iter().filter_map(|p| field(*p, "type")) {
+                self.all(src, named(kind));
+            }
+        }
+        if let Some(kind) = field(node, "return_type") {
+            self.all(src, named(kind));
         }
         if let Some(name) = field(node, "name") {
             self.assign_name(src.of(name), value.clone())
@@ -305,6 +316,11 @@ impl Reader {
         for decorator in named(node).iter().filter(|n| n.kind() == "decorator").flat_map(|d| named(*d)) {
             let with = self.expr(src, decorator);
             let name = field(definition, "name").map(|n| src.of(n).to_string()).unwrap_or_default();
+            if let Value::Name(outside) = &with
+                && acts(self.table.find(outside))
+            {
+                self.call_value(&with, Args { pos: vec![], kw: vec![], open: true }, "a decorator");
+            }
             if let (Value::Function(_), Some(value)) = (&with, self.lookup(&name)) {
                 let wrapped = self.call_value(&with, vec![value].into(), "a decorator");
                 if wrapped.callable() {
@@ -346,6 +362,13 @@ impl Reader {
         let methods = self.defined.split_off(defined.min(self.defined.len()));
         self.frames.pop();
         members.extend(self.scopes.pop().unwrap_or_default());
+        // what the language calls by itself
+        let hooks = members.iter().filter(|(name, value)| {
+            name.starts_with("__") && matches!(value, Value::Name(n) if acts(self.table.find(n)))
+        });
+        for (name, _) in hooks.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>() {
+            self.unknown(&format!("{name} is a function that acts"));
+        }
         let name = src.of(name).to_string();
         let value = values::class(name.clone(), members, base);
         if let Value::Class(class) = &value {
