@@ -1,10 +1,12 @@
 //! Effects of shell scripts, from a real parse (tree-sitter-bash).
 //!
 //! 1. [`syntax`] walks the syntax tree in the order of execution: lists, pipes, loops, functions, redirections.
-//! 2. [`word`] expands words as far as they are constant: quotes, variables, `~`, braces, substitutions.
+//! 2. [`word`] expands words as far as they are constant: quotes, variables, `~`, braces, substitutions; `parameter` has
+//!    the forms of `${…}`, with all that each may be.
 //! 3. [`command`] unwraps what runs other commands (sudo, env, xargs, `sh -c`, find -exec ...) and looks
 //!    the rest up in the table of command semantics.
-//! 4. Whatever did not parse, is not constant, or exceeds a budget becomes an unknown effect beside
+//! 4. `source` reads what is run from files and streams; `content` knows what the action itself puts into files.
+//! 5. Whatever did not parse, is not constant, or exceeds a budget becomes an unknown effect beside
 //!    whatever effects were found.
 
 mod branch;
