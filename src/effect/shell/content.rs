@@ -39,8 +39,8 @@ pub(crate) struct Files {
     files: HashMap<String, Vec<Content>>,
     /// Folders that were copied or moved: where to, and where from.
     trees: Vec<(String, String)>,
-    /// Changes were too many to follow, or it is not known where they were.
-    anywhere: Option<String>,
+    /// What the paths of changes begin with that are not constant; empty where any file may have been changed.
+    vague: Vec<String>,
 }
 
 impl Files {
@@ -53,15 +53,18 @@ impl Files {
             }
             all
         });
-        if let Some(program) = &self.anywhere {
-            include(&mut all, Content::By(program.clone()));
+        if self.vague.iter().any(|begin| path.starts_with(begin)) {
+            include(&mut all, Content::By("a change of what is not constant".to_owned()));
         }
         all
     }
 
     /// That may be in it, too.
     fn include(&mut self, path: &str, content: &[Content]) {
-        if path.contains(HOLE) || path.starts_with("/dev/") {
+        if let Some((begin, _)) = path.split_once(HOLE) {
+            return self.lose(begin);
+        }
+        if path.starts_with("/dev/") {
             return;
         }
         let mut all = self.of(path);
@@ -72,7 +75,15 @@ impl Files {
         if self.files.len() < FILES || self.files.contains_key(path) {
             self.files.insert(path.to_owned(), all);
         } else {
-            self.anywhere = Some("one of many programs".to_owned());
+            self.lose("");
+        }
+    }
+
+    /// Some file whose path begins so may have been changed.
+    fn lose(&mut self, begin: &str) {
+        let begin = if self.vague.len() < FILES { begin } else { "" };
+        if !self.vague.iter().any(|known| begin.starts_with(known)) {
+            self.vague.push(begin.to_owned());
         }
     }
 }
@@ -179,7 +190,10 @@ impl Shell<'_> {
             match role {
                 Role::Copy | Role::Act { verb: Verb::Move, .. } => sources.push(value),
                 Role::Into => places.push(self.path(value)),
-                Role::Act { verb: Verb::Connect | Verb::Send, .. } => names.push(base(value)),
+                Role::Act { verb: Verb::Connect | Verb::Send, .. } => {
+                    // what is asked for does not belong to the name
+                    names.push(base(value.split(['?', '#']).next().unwrap_or_default()));
+                }
                 Role::Act { verb: verb @ (Verb::Write | Verb::Append | Verb::Overwrite), kind: "path", .. } => {
                     written.push((self.path(value), *verb));
                 }
@@ -221,8 +235,11 @@ impl Shell<'_> {
 
     /// A folder may have been copied or moved.
     fn tree(&mut self, to: &str, from: &str) {
-        if to.contains(HOLE) || from.contains(HOLE) || self.files.trees.len() >= FILES {
-            return;
+        if from.contains(HOLE) || self.files.trees.len() >= FILES {
+            return self.files.lose(to);
+        }
+        if let Some((begin, _)) = to.split_once(HOLE) {
+            return self.files.lose(begin);
         }
         let known: Vec<(String, Vec<Content>)> = self
             .files

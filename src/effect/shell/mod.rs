@@ -25,6 +25,7 @@ mod source;
 pub mod special;
 pub mod syntax;
 mod text;
+mod variable;
 pub mod word;
 
 use super::{Cause, Effect, HOLE, Target, Verb};
