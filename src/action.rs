@@ -196,6 +196,8 @@ pub struct Context {
     pub local: Vec<Observation>,
     /// Credentials that the agent has read earlier, by name, where a session is known.
     pub held: Vec<String>,
+    /// The host can type into a program that it keeps running, without asking about it.
+    pub typed: bool,
     /// The machine that the action would run on; `None` if there is nothing to look at.
     pub environment: Option<Environment>,
 }
@@ -206,7 +208,7 @@ impl Context {
     pub fn new(identity: Identity, environment: Option<Environment>) -> Self {
         let (request, agent) = (String::new(), "agent".to_owned());
         let (observations, local, held) = (Vec::new(), Vec::new(), Vec::new());
-        Self { request, agent, identity, observations, local, held, environment }
+        Self { request, agent, identity, observations, local, held, typed: false, environment }
     }
 
     /// The same with what the user asked for.

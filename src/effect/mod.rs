@@ -5,6 +5,7 @@
 //! 3. What the tables or the parsers do not understand is [`Verb::Unknown`], never nothing.
 
 pub(crate) mod file;
+mod normal;
 pub mod python;
 mod read;
 pub mod role;
@@ -13,6 +14,7 @@ pub mod sql;
 pub mod table;
 pub mod tool_call;
 
+pub use normal::normal;
 pub use read::{Who, read};
 
 use serde::{Deserialize, Serialize};

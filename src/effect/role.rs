@@ -28,6 +28,8 @@ pub enum Role {
     Signal,
     /// What a new link points to.
     Linked,
+    /// Port of the host that is named before it.
+    Port,
     /// Local path whose content leaves the machine.
     Upload,
     /// This argument and all after it are a command line.
@@ -58,6 +60,7 @@ impl Role {
             "owner" => Self::Owner,
             "signal" => Self::Signal,
             "linked" => Self::Linked,
+            "port" => Self::Port,
             "upload" => Self::Upload,
             "run" => Self::Run,
             "exec" => Self::Exec,

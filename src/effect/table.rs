@@ -5,6 +5,7 @@
 //! 3. [`Row::bind`] reads the options as the row's style says, chooses the subcommand and the variant,
 //!    and gives each argument its role. What the row does not say is reported, never dropped.
 
+mod normal;
 mod rows;
 
 pub use rows::parse;
@@ -88,6 +89,8 @@ pub struct Row {
     pub examples: Vec<Vec<String>>,
     style: Style,
     options: HashMap<String, Opt>,
+    /// Long names of short options.
+    aliases: HashMap<String, String>,
     operands: Option<Pattern>,
     effects: Vec<(Role, String)>,
     variants: Vec<Variant>,
@@ -114,6 +117,7 @@ enum Attribute {
     Keep,
     Parents,
     Dry,
+    Symbolic,
 }
 
 #[derive(Debug, Clone)]
@@ -155,6 +159,8 @@ pub struct Bound {
     pub keep: bool,
     /// Nothing is changed, only read.
     pub dry: bool,
+    /// Links that are made are symbolic: what they lead to is not touched.
+    pub symbolic: bool,
     /// What the row does not account for.
     pub unexplained: Vec<String>,
     /// The row's (or subcommand's) standard input is run.
@@ -467,6 +473,7 @@ impl Bound {
                 Word::Attribute(Attribute::Recursive) => self.recursive = true,
                 Word::Attribute(Attribute::Keep) => self.keep = true,
                 Word::Attribute(Attribute::Dry) => self.dry = true,
+                Word::Attribute(Attribute::Symbolic) => self.symbolic = true,
                 Word::Attribute(Attribute::Force | Attribute::Parents) => {}
                 Word::Effect(role, target) => self.fixed.push((role.clone(), target.clone())),
             }

@@ -46,6 +46,8 @@ pub(super) fn understand(
         Some(environment) => environment,
         None => &effect::shell::Nowhere,
     };
+    let typing = effect::shell::Typing(around);
+    let around: &dyn effect::shell::Surroundings = if context.typed { &typing } else { around };
 
     // canonicalise: the raw form and, where it differs, the canonical form are both read
     let text = action.text();
@@ -123,6 +125,7 @@ fn harmless() -> Finding {
         advice: None,
         asks: false,
         person: false,
+        declared: None,
         evidence: Vec::new(),
     }
 }
@@ -130,11 +133,13 @@ fn harmless() -> Finding {
 impl UnknownPrograms {
     /// What the operator wants for programs that are not in the table; no other unknown is touched.
     fn apply(self, query: &crate::policy::Query, mut finding: Finding) -> Finding {
-        if query.kind != Cause::Program.as_str() || finding.outcome != Outcome::Unknown || query.root {
+        if query.kind != Cause::Program.as_str() || finding.outcome != Outcome::Unknown {
             return finding;
         }
         match self {
             Self::Ask => {}
+            // not for the superuser
+            Self::Allow if query.root => {}
             Self::Allow => {
                 finding.outcome = Outcome::Pass;
                 finding.reason.push_str("; the configuration allows unknown programs");

@@ -21,6 +21,7 @@
 pub mod address;
 mod carries;
 mod host;
+pub mod local;
 mod policy;
 mod protected;
 mod reason;

@@ -99,3 +99,43 @@ proptest! {
         prop_assert!(placed, "{}", error);
     }
 }
+
+/// Words of a command, and one change to them.
+fn words() -> impl Strategy<Value = Vec<String>> {
+    proptest::collection::vec("[a-z0-9./:@-]{1,8}", 1..7)
+}
+
+fn form(words: &[String]) -> serde_json::Value {
+    let action = agrail::Action::Shell { command: words.join(" "), cwd: Some("/w".into()) };
+    agrail::effect::normal(&action, "/home/user")
+}
+
+proptest! {
+    #[test]
+    fn a_changed_word_is_another_action(words in words(), place in 0_usize..7, other in "[a-z0-9./:@-]{1,8}") {
+        let mut changed = words.clone();
+        let place = place % words.len();
+        prop_assume!(words[place] != other);
+        changed[place] = other;
+        // two spellings of one option are one form
+        let long = |word: &str| word.starts_with('-');
+        prop_assume!(!long(&words[place]) && !long(&changed[place]));
+        prop_assert_ne!(form(&words), form(&changed));
+        let mut more = words.clone();
+        more.insert(place, "x".to_owned());
+        prop_assert_ne!(form(&words), form(&more));
+    }
+
+    #[test]
+    fn blanks_and_quotes_are_no_change(words in words()) {
+        let quoted: Vec<String> = words.iter().map(|word| format!("  '{word}' ")).collect();
+        // what does not parse as a word has no form but itself
+        prop_assume!(form(&words).get("shell").is_some());
+        prop_assert_eq!(form(&words), form(&quoted));
+    }
+
+    #[test]
+    fn any_text_has_a_form(text in script()) {
+        let _ = form(&[text]);
+    }
+}

@@ -71,3 +71,199 @@ fn builtins_change_what_later_words_mean() {
         ("set -- a b; shift; rm $1", &["delete /home/user/b"]),
     ]);
 }
+
+/// Every effect of a script, one a line.
+fn all(script: &str) -> String {
+    let reading = agrail::effect::shell::read(script, "user", "/home/user", "/home/user", &Nowhere);
+    reading.effects.iter().map(|effect| effect.brief() + "\n").collect()
+}
+
+#[test]
+fn a_heredoc_goes_through_pipes_to_whoever_runs_it() {
+    for script in [
+        "cat <<'E' | bash\nrm -rf /etc\nE",
+        "cat <<E | sudo bash\nrm -rf /etc\nE",
+        "cat <<'E' | tee log | cat - | sh\nrm -rf /etc\nE",
+        "cat <<'E' | python3\nimport shutil; shutil.rmtree('/etc')\nE",
+        "cat - <<'E' | env -i sh\nrm -rf /etc\nE",
+        "cat <<'E' | { sh; }\nrm -rf /etc\nE",
+        "cat <<< 'rm -rf /etc' | bash",
+        "f() { cat <<'E'\nrm -rf /etc\nE\n}; f | bash",
+        "cat <<'E' | ssh localhost\nrm -rf /etc\nE",
+    ] {
+        assert!(all(script).contains("delete /etc"), "{script}: {}", all(script));
+    }
+    for (script, effect) in [
+        ("cat <<'E' | psql prod\nDROP TABLE users;\nE", "drop"),
+        ("cat <<'E' | mysql -h db prod\nDELETE FROM users;\nE", "delete"),
+        ("sqlite3 x.db <<< 'drop table t'", "drop"),
+        ("cat <<'E' | perl\nsystem(\"rm -rf /etc\");\nE", "delete /etc"),
+    ] {
+        assert!(all(script).contains(effect), "{script}: {}", all(script));
+    }
+    // it does not read what the command before `&&` prints
+    assert!(!all("cat <<'E' && sh\nrm -rf /etc\nE").contains("delete"));
+    assert!(!all("cat <<'E' | grep x\nrm -rf /etc\nE").contains("delete"));
+}
+
+#[test]
+fn substitutions_run_in_every_position() {
+    let payload = "$(rm -rf /etc)";
+    for script in [
+        "export P",
+        "declare P",
+        "declare -x a P",
+        "readonly P",
+        "local P",
+        "typeset -i a=P",
+        "export a=P",
+        "unset P",
+        "case P in a) ;; esac",
+        "case a in P) ;; esac",
+        "case a in \"P\") ;; esac",
+        "case a in b|P) ;; esac",
+        "(( P ))",
+        "(( a = P + 1 ))",
+        "echo $(( P + 1 ))",
+        "for ((i=P; i<1; i++)); do :; done",
+        "for ((i=0; i<P; i++)); do :; done",
+        "for a in x P; do :; done",
+        "select a in P; do break; done",
+        "a[P]=1",
+        "a=(1 P)",
+        "a=([P]=1)",
+        "echo ${a[P]}",
+        "echo ${a:-P}",
+        "echo ${a:=P}",
+        "echo ${a:+P}",
+        "echo ${a:?P}",
+        "echo ${a#P}",
+        "echo ${a%%P}",
+        "echo ${a/P/x}",
+        "echo ${a/x/P}",
+        "echo ${a:P:1}",
+        "[[ -n P ]]",
+        "[[ a == P ]]",
+        "[[ a =~ P ]]",
+        "[ -n P ]",
+        "test P",
+        "if P; then :; fi",
+        "while P; do break; done",
+        "until P; do break; done",
+        "echo > P",
+        "echo < P",
+        "cat <<E\nP\nE",
+        "cat <<< P",
+        "cat <(P)",
+        "tee >(P)",
+        "A=P ls",
+        "! P",
+        "time P",
+        "P &",
+        "{ P; }",
+        "(P)",
+        "f() { :; } > P; f",
+        "f() { P; }; f",
+        "{ :; } > P",
+        "while :; do break; done < P",
+        "echo \"a ${b:-\"P\"} c\"",
+        "`echo P`",
+        "trap P EXIT",
+        "eval P",
+        "coproc P",
+        "let a=P",
+        "printf -v a P",
+        "read a <<< P",
+        "echo a | P",
+        "exec P",
+        "[[ a && -n P ]]",
+        "(( a ? P : 1 ))",
+    ] {
+        let script = script.replace('P', payload);
+        assert!(all(&script).contains("delete /etc"), "{script}: {}", all(&script));
+    }
+    // what stands in a text that is not expanded is text
+    for script in
+        ["echo '$(rm -rf /etc)'", "cat <<'E'\n$(rm -rf /etc)\nE", "f() { rm -rf /etc; }; ls", "# $(rm -rf /etc)"]
+    {
+        assert!(!all(script).contains("delete"), "{script}: {}", all(script));
+    }
+}
+
+#[test]
+fn a_redirection_of_a_definition_holds_at_each_call() {
+    for (script, effect) in [
+        ("f() { echo x; } > /etc/passwd; f", "write /etc/passwd"),
+        ("f() ( echo x ) >> ~/.bashrc\nf", "append /home/user/.bashrc"),
+        ("function f { cat; } < /etc/shadow; f", "read /etc/shadow"),
+    ] {
+        assert!(all(script).contains(effect), "{script}: {}", all(script));
+    }
+    assert_eq!(all("f() { echo x; } > /etc/passwd"), "", "it is not called");
+}
+
+#[test]
+fn a_detour_to_this_machine_is_this_machine() {
+    for script in [
+        "ssh localhost rm -rf /etc",
+        "ssh -tt root@127.0.0.1 'rm -rf /etc'",
+        "ssh -p 22 ::1 rm -rf /etc",
+        "ssh -o HostName=localhost box rm -rf /etc",
+        "ssh 127.1 -- rm -rf /etc",
+        "echo 'rm -rf /etc' | ssh localhost",
+        "ssh localhost <<< 'rm -rf /etc'",
+        "ssh ssh://me@localhost:22 rm -rf /etc",
+        "ssh -l root 0 rm -rf /etc",
+    ] {
+        assert!(all(script).contains("delete /etc"), "{script}: {}", all(script));
+    }
+    assert!(all("ssh localhost agrail approvals approve X").contains("config agrail"));
+    assert!(all("scp x me@localhost:.ssh/authorized_keys").contains("overwrite /home/user/.ssh/authorized_keys"));
+    assert!(all("ssh -R 9000:127.0.0.1:8642 h").contains("connect 127.0.0.1:8642"));
+    for (script, effect) in [
+        ("nc 127.0.0.1 8642 < req", "send 127.0.0.1:8642"),
+        ("telnet ::1 8642", "connect [::1]:8642"),
+        ("echo x > /dev/tcp/127.0.0.1/8642", "send 127.0.0.1:8642"),
+    ] {
+        assert!(all(script).contains(effect), "{script}: {}", all(script));
+    }
+    for script in ["ssh host.example rm -rf /etc", "ssh host.example ls"] {
+        assert!(!all(script).contains("delete /etc"), "{script}: {}", all(script));
+    }
+}
+
+#[test]
+fn a_program_that_waits_is_unknown_where_the_host_types() {
+    let unknown = |script: &str, typed: bool| {
+        let around: &dyn agrail::effect::shell::Surroundings =
+            if typed { &agrail::effect::shell::Typing(&Nowhere) } else { &Nowhere };
+        let reading = agrail::effect::shell::read(script, "user", "/home/user", "/home/user", around);
+        reading.effects.iter().any(|effect| effect.brief().contains("typed into"))
+    };
+    for script in [
+        "bash -i",
+        "sh",
+        "python3",
+        "python3 -i x.py",
+        "node",
+        "psql",
+        "ssh h",
+        "vim a",
+        "less a",
+        "mysql -u x",
+        "nc h 80",
+    ] {
+        assert!(unknown(script, true) && !unknown(script, false), "{script}");
+    }
+    for script in [
+        "bash -c ls",
+        "python3 -c 'print(1)'",
+        "echo ls | bash",
+        "psql -c 'select 1'",
+        "ssh h ls",
+        "cat a",
+        "vim --version",
+    ] {
+        assert!(!unknown(script, true), "{script}");
+    }
+}

@@ -244,6 +244,7 @@ impl Reader {
                 | "chmod"
                 | "chown"
                 | "link"
+                | "link/to"
                 | "linked"
                 | "encrypt"
                 | "execute"

@@ -45,6 +45,7 @@ const KEYWORDS: [&str; 5] = ["time", "builtin", "coproc", "noglob", "nocorrect"]
 
 impl Shell<'_> {
     pub(crate) fn command(&mut self, node: Node<'_>, source: &str, mut stdin: Output) -> Output {
+        self.see(node);
         let mut words = Vec::new();
         let (variables, exported) = (self.variables.clone(), self.exported.clone());
         let mut assigned = false;
@@ -150,6 +151,10 @@ impl Shell<'_> {
         } else {
             name.clone()
         };
+        // `time ! f`
+        if program == "!" {
+            return self.looked_up(arguments, stdin);
+        }
         let Some(row) = Table::shipped().row(&program) else {
             self.unknown(Cause::Program, &program, &program);
             return self.see_paths(arguments);
@@ -162,13 +167,17 @@ impl Shell<'_> {
         }
         let signalled = (program == "kill").then(|| process_groups(arguments)).flatten();
         let arguments = signalled.as_deref().unwrap_or(arguments);
+        self.may_wait(&program, arguments, &stdin);
         let mut bound = row.bind(arguments);
         let stdin_role = bound.stdin.take();
         if let Some(Role::Script(language)) = stdin_role
-            && stdin.piped
             && !bound.arguments.iter().any(|(role, _, _)| matches!(role, Role::Script(_) | Role::ScriptFile(_)))
         {
-            self.run_input(&language, &program, &stdin);
+            if stdin.piped {
+                self.run_input(&language, &program, &stdin);
+            } else if !arguments.iter().any(|word| matches!(word.as_str(), "--version" | "--help" | "-V")) {
+                self.waits(&program, &stdin);
+            }
         }
         let passes = bound.passes_input;
         let files = self.files.clone();
@@ -193,7 +202,11 @@ impl Shell<'_> {
         if output.endless && program == "tee" && arguments.iter().any(|w| !w.starts_with('-')) {
             self.exhaust("disk", &program);
         }
-        if passes && !bound.arguments.iter().any(|(r, _, _)| matches!(r, Role::Act { verb: Verb::Read, .. })) {
+        // `cat -` reads its input, as `cat` does
+        let of_files = |(r, v, _): &(Role, String, Option<usize>)| {
+            matches!(r, Role::Act { verb: Verb::Read, .. }) && !matches!(v.as_str(), "-" | "/dev/stdin")
+        };
+        if passes && !bound.arguments.iter().any(of_files) {
             output.text = stdin.text.clone();
             output.decoded = stdin.decoded;
         }
@@ -372,7 +385,9 @@ impl Shell<'_> {
         incoming: &[String],
     ) {
         let (verb, operation, kind) = match role {
-            Role::Skip | Role::Mode | Role::Owner | Role::Signal | Role::Linked => return,
+            // another name for the same file: who writes to the one writes to the other
+            Role::Linked if !bound.symbolic => (Verb::Link, "to", "path"),
+            Role::Skip | Role::Mode | Role::Owner | Role::Signal | Role::Linked | Role::Port => return,
             Role::Unknown => return self.unknown(Cause::Arguments, value, program),
             Role::Copy => (Verb::Read, "", "path"),
             Role::Into => (Verb::Overwrite, "", "path"),
@@ -405,8 +420,16 @@ impl Shell<'_> {
         }
         // `ln -s TARGET` alone makes a link of the same name here
         let here = base_name(value);
-        let value = if verb == Verb::Link && incoming.is_empty() && program == "ln" { here.as_str() } else { value };
+        let alone = verb == Verb::Link && operation.is_empty() && incoming.is_empty() && program == "ln";
+        let value = if alone { here.as_str() } else { value };
         let remote = matches!(role, Role::Copy | Role::Into).then(|| remote_host(value)).flatten();
+        // a copy to this machine by a detour is a copy
+        let here = remote.map(|host| host.rsplit('@').next().unwrap_or(host)).is_some_and(|host| self.is_here(host));
+        let detour = here.then(|| self.remote_path(value)).flatten();
+        let (value, remote) = match &detour {
+            Some(path) => (path.as_str(), None),
+            None => (value, remote),
+        };
         let mut effect = if let Some(host) = remote {
             let verb = if *role == Role::Copy { Verb::Connect } else { Verb::Send };
             Effect::new(verb, Target::Named("host", host.to_owned()), program)
@@ -419,7 +442,13 @@ impl Shell<'_> {
         } else if bound.dry {
             return;
         } else {
-            Effect::new(verb, Target::Named(kind, value.to_owned()), program)
+            let port = bound.arguments.iter().find(|(role, _, _)| *role == Role::Port).filter(|_| kind == "host");
+            let name = match port {
+                Some((_, port, _)) if value.contains(':') => format!("[{value}]:{port}"),
+                Some((_, port, _)) => format!("{value}:{port}"),
+                None => value.to_owned(),
+            };
+            Effect::new(verb, Target::Named(kind, name), program)
         };
         operation.clone_into(&mut effect.operation);
         detail.clone_into(&mut effect.detail);
@@ -429,6 +458,16 @@ impl Shell<'_> {
             effect.incoming = incoming.to_vec();
         }
         self.add(effect);
+    }
+
+    /// The path of `user@host:path` or `scheme://host/path`, which begins at home.
+    fn remote_path(&self, value: &str) -> Option<String> {
+        let path = match value.split_once("://") {
+            Some((_, rest)) => rest.get(rest.find('/')?..)?,
+            None => value.split_once(':')?.1,
+        };
+        let path = path.strip_prefix("~/").unwrap_or(path);
+        Some(if path.starts_with('/') { path.to_owned() } else { format!("{}/{path}", self.home) })
     }
 
     /// Whoever is at the other end of a connection decides what runs here.

@@ -26,6 +26,12 @@ impl Shell<'_> {
         let mut index = 0;
         let mut in_place = false;
         let mut ran = false;
+        // after its script it waits
+        if matches!(language, "python" | "js" | "php")
+            && words.iter().any(|w| matches!(w.as_str(), "-i" | "-a" | "--interactive"))
+        {
+            self.waits(program, &Output::default());
+        }
         while let Some(word) = words.get(index) {
             if language == "python"
                 && let Some((letter, value)) = python_option(word)
@@ -99,6 +105,8 @@ impl Shell<'_> {
             && (stdin.piped || words.iter().any(|w| w == "-"))
         {
             self.run_input(language, program, stdin);
+        } else if !ran && !words.iter().any(|w| matches!(w.as_str(), "--version" | "-V" | "-v" | "--help" | "-h")) {
+            self.waits(program, stdin);
         }
         Some(Output::default())
     }

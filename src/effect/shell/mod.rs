@@ -18,13 +18,16 @@ mod finder;
 mod git;
 mod interpreter;
 mod make;
+pub(crate) mod normal;
 mod packages;
 mod parameter;
 mod sed;
 mod source;
 pub mod special;
+mod ssh;
 pub mod syntax;
 mod text;
+mod typed;
 mod variable;
 pub mod word;
 
@@ -49,6 +52,28 @@ pub trait Surroundings {
 
     /// Is there a folder at an absolute path? `None`: not known.
     fn folder(&self, path: &str) -> Option<bool>;
+
+    /// Can the host type into a program that it keeps running?
+    fn typed(&self) -> bool {
+        false
+    }
+}
+
+/// The same surroundings, in a host that can type into a program that it keeps running.
+pub struct Typing<'a>(pub &'a dyn Surroundings);
+
+impl Surroundings for Typing<'_> {
+    fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, Unread> {
+        self.0.script(path, max)
+    }
+
+    fn folder(&self, path: &str) -> Option<bool> {
+        self.0.folder(path)
+    }
+
+    fn typed(&self) -> bool {
+        true
+    }
 }
 
 /// Why a script was not read.
@@ -158,6 +183,8 @@ pub(crate) struct Shell<'a> {
     endless: bool,
     depth: usize,
     steps: usize,
+    /// Nodes that were interpreted, for each script that is being read.
+    seen: Vec<HashSet<usize>>,
     reading: Reading,
 }
 
@@ -214,6 +241,7 @@ impl<'a> Shell<'a> {
             endless: false,
             depth: 0,
             steps: 0,
+            seen: Vec::new(),
             reading: Reading::default(),
         }
     }

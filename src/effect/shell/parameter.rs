@@ -6,6 +6,7 @@
 use super::syntax::{parse, problem};
 use super::word::children;
 use super::{HOLE, Output, Shell};
+use std::collections::HashSet;
 
 /// Around and between alternatives.
 const OPEN: char = '\u{E002}';
@@ -172,7 +173,10 @@ impl Shell<'_> {
         };
         let assignment = children(tree.root_node()).into_iter().next();
         let value = assignment.and_then(|node| node.child_by_field_name("value"));
+        // the nodes of this tree are not those of the script
+        self.seen.push(HashSet::new());
         let text = value.map_or_else(|| HOLE.to_string(), |value| self.marked(value, &source));
+        self.seen.pop();
         if word.starts_with('~') { self.tilde(word) } else { text }
     }
 

@@ -1,9 +1,8 @@
 //! Commands with a small language of their own: what runs other commands, and what changes the shell.
 
-use super::command::remote_host;
 use super::text::decode_hex;
 use super::{HOLE, Output, Shell};
-use crate::effect::{Cause, Effect, Target, Verb};
+use crate::effect::{Cause, Verb};
 
 /// `sleep` under a lock for longer than this holds it against others, seconds.
 const LONG_LOCK: f64 = 300.0;
@@ -101,7 +100,7 @@ impl Shell<'_> {
             }
             "tr" => self.tr(words, stdin),
             "flock" => self.flock(words, stdin),
-            "ssh" => self.ssh(words),
+            "ssh" => self.ssh(words, stdin),
             "make" => self.make(program, words, stdin),
             "read" => self.read_into(program, words),
             "shell-state" => self.change_shell(program, words),
@@ -329,6 +328,8 @@ impl Shell<'_> {
             None => {
                 if stdin.piped {
                     self.run_input("bash", program, stdin);
+                } else {
+                    self.waits(program, stdin);
                 }
                 Output::default()
             }
@@ -397,65 +398,6 @@ impl Shell<'_> {
             self.add(effect);
         }
         self.wrapped("flock", &rest, stdin.clone())
-    }
-
-    /// A command on another machine is judged where it runs: unknown facts, known verbs.
-    fn ssh(&mut self, words: &[String]) -> Output {
-        let takes = "bcDEeFIiJLlmOopQRSWw";
-        let mut index = 0;
-        while let Some(word) = words.get(index).filter(|w| w.starts_with('-') && w.len() > 1) {
-            let last = word.chars().next_back().unwrap_or_default();
-            // an option of the settings may stand in the same word
-            if let Some((_, value)) =
-                word.split_once('=').filter(|(name, _)| name.to_ascii_lowercase().contains("command"))
-            {
-                self.nested("ssh -o", value, Output::default());
-            }
-            if takes.contains(last) && (word.len() == 2 || !takes.contains(word.chars().nth(1).unwrap_or_default())) {
-                if matches!(word.as_str(), "-o")
-                    && words.get(index + 1).is_some_and(|v| v.to_ascii_lowercase().contains("command"))
-                {
-                    let value = words
-                        .get(index + 1)
-                        .and_then(|v| v.split_once(['=', ' ']))
-                        .map(|(_, v)| v.to_owned())
-                        .unwrap_or_default();
-                    self.nested("ssh -o", &value, Output::default());
-                }
-                index += 1;
-            }
-            index += 1;
-        }
-        let Some(host) = words.get(index) else { return Output::default() };
-        let host = remote_host(host).unwrap_or(host);
-        let host = host.rsplit('@').next().unwrap_or(host).to_owned();
-        self.named(Verb::Connect, &host, "ssh");
-        let rest = words.get(index + 1..).unwrap_or_default();
-        if !rest.is_empty() {
-            let mut effect = Effect::new(Verb::Remote, Target::Named("remote", host.clone()), "ssh");
-            rest.join(" ").clone_into(&mut effect.detail);
-            let (mark, files) = (self.reading.effects.len(), self.files.clone());
-            let how = format!("ssh {host}");
-            self.child(&how, |shell| shell.nested(&how, &rest.join(" "), Output::default()));
-            self.files = files;
-            // what happens there does not happen here: only whether it changes anything counts
-            let there: Vec<Effect> = self.reading.effects.drain(mark.min(self.reading.effects.len())..).collect();
-            let changes = there.iter().any(|e| !matches!(e.verb, Verb::Read | Verb::List));
-            let grave = there.iter().any(|e| {
-                matches!(e.verb, Verb::Exhaust | Verb::Service | Verb::Account | Verb::Device | Verb::Unknown)
-                    || (e.verb == Verb::Delete && e.recursive)
-            });
-            effect.operation = if grave {
-                "delete"
-            } else if changes {
-                "change"
-            } else {
-                "read"
-            }
-            .to_owned();
-            self.add(effect);
-        }
-        Output { network: true, ..Output::default() }
     }
 }
 

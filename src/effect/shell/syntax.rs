@@ -5,6 +5,7 @@ use super::word::{children, range_length};
 use super::{HOLE, MAX_DEPTH, MAX_SOURCE, MAX_STEPS, Output, Shell};
 use crate::effect::{Cause, Effect, Target, Verb};
 use std::cell::RefCell;
+use std::collections::HashSet;
 use tree_sitter::{Node, Parser, Tree};
 
 /// Most words of a loop that are followed one by one.
@@ -74,9 +75,39 @@ impl Shell<'_> {
             let near: String = text.get(problem..).unwrap_or_default().chars().take(30).collect();
             self.unknown(Cause::Parse, near.trim(), "shell");
         }
+        self.seen.push(HashSet::new());
         let output = self.block(tree.root_node(), &text, stdin);
+        self.left_out(tree.root_node(), &text);
+        self.seen.pop();
         self.depth -= 1;
         output
+    }
+
+    /// The reader has come to this node.
+    pub(super) fn see(&mut self, node: Node<'_>) {
+        if let Some(seen) = self.seen.last_mut() {
+            seen.insert(node.id());
+        }
+    }
+
+    /// Commands and substitutions that stand where no reader of a construct looked: they run all the same. What the
+    /// variables and the working directory are there is not known. The body of a function runs where it is called.
+    fn left_out(&mut self, root: Node<'_>, source: &str) {
+        let mut work = vec![root];
+        while let Some(node) = work.pop() {
+            let runs = matches!(node.kind(), "command" | "command_substitution" | "process_substitution");
+            let seen = self.seen.last().is_some_and(|seen| seen.contains(&node.id()));
+            if runs && !seen {
+                self.step(|| format!("a {} in an unusual place", node.kind().replace('_', " ")));
+                self.scoped(|shell| {
+                    shell.cwd = None;
+                    shell.variables.values_mut().for_each(|values| *values = vec![HOLE.to_string()]);
+                    shell.statement(node, source, Output::default())
+                });
+            } else if node.kind() != "function_definition" {
+                work.extend(children(node));
+            }
+        }
     }
 
     /// Interprets one statement.
@@ -118,7 +149,8 @@ impl Shell<'_> {
             "subshell" => self.scoped(|s| s.block(node, source, stdin)),
             "function_definition" => {
                 let name = node.child_by_field_name("name").and_then(|n| n.utf8_text(source.as_bytes()).ok());
-                let body = node.child_by_field_name("body").and_then(|n| n.utf8_text(source.as_bytes()).ok());
+                // a redirection of the definition holds at each call
+                let body = node.child_by_field_name("body").and_then(|n| source.get(n.start_byte()..node.end_byte()));
                 if let (Some(name), Some(body)) = (name, body) {
                     self.functions.insert(name.to_owned(), body.to_owned());
                 }
@@ -196,6 +228,8 @@ impl Shell<'_> {
     fn pipeline(&mut self, node: Node<'_>, source: &str, stdin: Output) -> Output {
         let mut output = stdin;
         let before = std::mem::replace(&mut self.background, true);
+        // the rest of a line with a heredoc begins with the `|` that the heredoc goes into
+        output.piped |= children(node).first().is_some_and(|first| matches!(first.kind(), "|" | "|&"));
         for child in children(node) {
             if child.is_named() {
                 output = self.scoped(|s| s.statement(child, source, output.clone()));
@@ -208,6 +242,7 @@ impl Shell<'_> {
 
     /// One command or more with redirections. The redirections of input come first.
     fn redirected(&mut self, node: Node<'_>, source: &str, mut stdin: Output) -> Output {
+        let outer = stdin.clone();
         let redirects: Vec<Node<'_>> = children(node).into_iter().filter(|c| c.kind().ends_with("_redirect")).collect();
         let mut after: Vec<Node<'_>> = Vec::new();
         for redirect in &redirects {
@@ -261,8 +296,11 @@ impl Shell<'_> {
                         output = Output::silent();
                     }
                 }
-            } else {
+            } else if rest.kind() == "pipeline" && children(rest).first().is_some_and(|first| !first.is_named()) {
                 output = self.statement(rest, source, output);
+            } else {
+                // behind `&&` or `||`: it does not read what the command before it prints
+                output = join(output, self.statement(rest, source, outer.clone()));
             }
         }
         output
@@ -330,8 +368,9 @@ impl Shell<'_> {
             return Output::default();
         }
         if let Some(rest) = path.strip_prefix("/dev/tcp/").or_else(|| path.strip_prefix("/dev/udp/")) {
-            let host = rest.split('/').next().unwrap_or_default();
-            self.add(Effect::new(Verb::Send, Target::Named("host", host.to_owned()), "shell"));
+            let (host, port) = rest.split_once('/').unwrap_or((rest, ""));
+            let place = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+            self.add(Effect::new(Verb::Send, Target::Named("host", place), "shell"));
             return Output { network: true, piped: true, ..Output::default() };
         }
         let verb = match operator.as_str() {

@@ -10,7 +10,7 @@ use crate::effect::Cause;
 use tree_sitter::Node;
 
 /// Before a character that was quoted and would otherwise be a pattern.
-const QUOTED: char = '\u{E000}';
+pub(super) const QUOTED: char = '\u{E000}';
 /// Between fields.
 const SPLIT: char = '\u{E001}';
 /// Most fields that one word may become; more is a hole.
@@ -261,13 +261,18 @@ impl Shell<'_> {
     /// Runs the commands inside a node whose value is not computed.
     pub(crate) fn walk_substitutions(&mut self, node: Node<'_>, source: &str) {
         if self.depth > super::MAX_DEPTH {
+            self.unknown(Cause::Budget, "nested too deep", "shell");
             return;
         }
         self.depth += 1;
-        for child in children(node) {
-            if matches!(child.kind(), "command_substitution" | "process_substitution") {
-                self.substitution(child, source);
-            } else {
+        // the node may be one itself: a word of a declaration, the subject of `case`, an arithmetic command
+        if matches!(node.kind(), "command_substitution" | "process_substitution") {
+            self.substitution(node, source);
+        } else if matches!(node.kind(), "regex" | "extglob_pattern") {
+            // the parser leaves a pattern as it is; the shell expands it
+            self.evaluated(node.utf8_text(source.as_bytes()).unwrap_or_default());
+        } else {
+            for child in children(node) {
                 self.walk_substitutions(child, source);
             }
         }
@@ -281,6 +286,7 @@ impl Shell<'_> {
 
     /// Runs what stands in a substitution, with this as its input.
     pub(crate) fn process(&mut self, node: Node<'_>, source: &str, stdin: Output) -> Output {
+        self.see(node);
         self.scoped(|shell| {
             let mut output = Output::silent();
             for child in children(node).into_iter().filter(Node::is_named) {
@@ -335,7 +341,7 @@ fn push_values(values: &[String], quoted: bool, separate: bool, into: &mut Strin
     }
 }
 
-fn push_quoted(text: &str, into: &mut String) {
+pub(super) fn push_quoted(text: &str, into: &mut String) {
     for c in text.chars() {
         if "*?[]{},~".contains(c) {
             into.push(QUOTED);
@@ -344,7 +350,7 @@ fn push_quoted(text: &str, into: &mut String) {
     }
 }
 
-fn unescape(raw: &str, quoted: bool, into: &mut String) {
+pub(super) fn unescape(raw: &str, quoted: bool, into: &mut String) {
     let mut chars = raw.chars();
     while let Some(c) = chars.next() {
         match c {
@@ -358,7 +364,7 @@ fn unescape(raw: &str, quoted: bool, into: &mut String) {
     }
 }
 
-fn unescape_double(raw: &str, into: &mut String) {
+pub(super) fn unescape_double(raw: &str, into: &mut String) {
     let mut chars = raw.chars().peekable();
     while let Some(c) = chars.next() {
         match (c, chars.peek().copied()) {

@@ -1,5 +1,6 @@
 //! Rows as they are written in TOML, and what they mean.
 
+use super::normal::long_names;
 use super::{Attribute, Opt, Pattern, Row, Style, Variant, Word};
 use crate::effect::role::Role;
 use memchr::memmem;
@@ -156,6 +157,9 @@ fn compile(raw: RawRow, inherited: Style) -> Result<Row, String> {
     let label = names.first().cloned().unwrap_or_default();
     let at = |e: String| format!("{label}: {e}");
     let style = raw.style.unwrap_or(inherited);
+    let lists = std::iter::once(&raw.takes).chain(raw.option.keys()).chain(raw.flag.keys());
+    let lists = lists.chain(raw.when.iter().flat_map(|w| std::iter::once(&w.flag).chain(w.option.keys())));
+    let aliases = lists.flat_map(|list| long_names(list)).collect();
     let mut options = HashMap::new();
     for option in raw.takes.split_whitespace() {
         options.insert(option.to_owned(), Opt::Takes);
@@ -185,6 +189,7 @@ fn compile(raw: RawRow, inherited: Style) -> Result<Row, String> {
         examples: raw.examples,
         style,
         options,
+        aliases,
         operands: raw.operands.as_deref().map(Pattern::parse).transpose().map_err(at)?,
         effects: fixed(&raw.effects).map_err(at)?,
         variants,
@@ -225,6 +230,7 @@ fn flag_word(word: &str) -> Result<Word, String> {
         "keep" => Word::Attribute(Attribute::Keep),
         "parents" => Word::Attribute(Attribute::Parents),
         "dry" => Word::Attribute(Attribute::Dry),
+        "symbolic" => Word::Attribute(Attribute::Symbolic),
         _ => {
             let (role, target) = fixed_effect(word)?;
             Word::Effect(role, target)

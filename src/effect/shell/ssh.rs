@@ -1,0 +1,234 @@
+//! `ssh` and what copies over it: commands on another machine, or by a detour on this one.
+//!
+//! 1. Options that run something here, forward a port or name another host are read.
+//! 2. A host that is this machine (by address, by its own name, by an alias in the settings of ssh) is no other machine: the
+//!    command, or what stands on the standard input, is read as a shell here would run it, and judged as a remote one besides.
+//! 3. A command on another machine is judged where it runs: unknown facts, known verbs.
+
+use super::{Output, Shell};
+use crate::effect::{Effect, Target, Verb};
+use crate::net::local::{is_loopback, own_names};
+
+/// Options that take a value.
+const TAKES: &str = "bcDEeFIiJLlmOopQRSWw";
+/// Longest file of host names or settings that is read, bytes.
+const LONGEST: usize = 256 * 1024;
+
+/// What the options of a command line say.
+#[derive(Default)]
+struct Line {
+    host: String,
+    user: Option<String>,
+    /// Where the host really is, by an option.
+    hostname: Option<String>,
+    command: Vec<String>,
+}
+
+impl Shell<'_> {
+    /// `ssh [OPTIONS] HOST [COMMAND]`.
+    pub(super) fn ssh(&mut self, words: &[String], stdin: &Output) -> Output {
+        let Some(line) = self.ssh_line(words) else { return Output::default() };
+        let host = line.hostname.clone().unwrap_or_else(|| line.host.clone());
+        self.named(Verb::Connect, &host, "ssh");
+        let command = line.command.join(" ");
+        if command.is_empty() && !stdin.piped {
+            self.waits("ssh", stdin);
+            return Output { network: true, ..Output::default() };
+        }
+        let mut effect = Effect::new(Verb::Remote, Target::Named("remote", host.clone()), "ssh");
+        command.clone_into(&mut effect.detail);
+        let (mark, files) = (self.reading.effects.len(), self.files.clone());
+        let here = self.is_here(&host);
+        if here {
+            self.ssh_here(&line, &command, stdin);
+        } else {
+            let how = format!("ssh {host}");
+            self.child(&how, |shell| shell.told(&how, &command, stdin));
+            self.files = files;
+        }
+        let there = self.reading.effects.get(mark..).unwrap_or_default();
+        let changes = there.iter().any(|e| !matches!(e.verb, Verb::Read | Verb::List));
+        let grave = there.iter().any(|e| {
+            matches!(e.verb, Verb::Exhaust | Verb::Service | Verb::Account | Verb::Device | Verb::Unknown)
+                || (e.verb == Verb::Delete && e.recursive)
+        });
+        effect.operation = if grave {
+            "delete"
+        } else if changes {
+            "change"
+        } else {
+            "read"
+        }
+        .to_owned();
+        // what happens there does not happen here: only whether it changes anything counts
+        if !here {
+            self.reading.effects.truncate(mark);
+        }
+        self.add(effect);
+        Output { network: true, ..Output::default() }
+    }
+
+    /// A login on this machine by a detour.
+    fn ssh_here(&mut self, line: &Line, command: &str, stdin: &Output) {
+        self.step(|| "ssh leads to this machine".to_owned());
+        let saved = (self.privileged, self.cwd.clone());
+        let root = line.user.as_deref() == Some("root");
+        self.privileged |= root;
+        // a login begins at home
+        let home = if root { "/root".to_owned() } else { self.home.clone() };
+        self.cwd = self.cwd.as_ref().map(|_| home);
+        let how = format!("ssh {}", line.host);
+        self.child(&how, |shell| shell.told(&how, command, stdin));
+        (self.privileged, self.cwd) = saved;
+    }
+
+    /// A shell gets a command, or what stands on its standard input.
+    fn told(&mut self, how: &str, command: &str, stdin: &Output) -> Output {
+        if command.is_empty() {
+            if stdin.piped {
+                self.run_input("bash", how, stdin);
+            }
+            return Output::default();
+        }
+        self.nested(how, command, stdin.clone())
+    }
+
+    /// Reads the options; what they run or forward is noted. `None` if no host is named.
+    fn ssh_line(&mut self, words: &[String]) -> Option<Line> {
+        let mut line = Line::default();
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            if word == "--" {
+                continue;
+            }
+            let letters = word.strip_prefix('-').filter(|letters| !letters.is_empty());
+            // options may stand on both sides of the host
+            let Some(letters) = letters else {
+                if line.host.is_empty() {
+                    let (user, host) = destination(word);
+                    line.user = line.user.or(user);
+                    line.host = host;
+                    continue;
+                }
+                line.command = std::iter::once(word).chain(rest).cloned().collect();
+                break;
+            };
+            let Some(at) = letters.find(|letter| TAKES.contains(letter)) else { continue };
+            let letter = letters.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default();
+            let inline = letters.get(at + 1..).filter(|value| !value.is_empty()).map(str::to_owned);
+            let value = inline.or_else(|| rest.next().cloned()).unwrap_or_default();
+            self.ssh_option(letter, &value, &mut line);
+        }
+        (!line.host.is_empty()).then_some(line)
+    }
+
+    fn ssh_option(&mut self, letter: char, value: &str, line: &mut Line) {
+        match letter {
+            'l' => line.user = Some(value.to_owned()),
+            // `-o Name=value` or `-o 'Name value'`
+            'o' => {
+                let (name, value) = value.split_once(['=', ' ']).unwrap_or((value, ""));
+                let value = value.trim_matches(['"', ' ']);
+                match name.trim().to_ascii_lowercase().as_str() {
+                    "hostname" => line.hostname = Some(value.to_owned()),
+                    "user" => line.user = Some(value.to_owned()),
+                    "localforward" | "remoteforward" => self.forwards(&value.replace(' ', ":")),
+                    name if name.contains("command") => drop(self.nested("ssh -o", value, Output::default())),
+                    _ => {}
+                }
+            }
+            'L' | 'R' | 'W' => self.forwards(value),
+            _ => {}
+        }
+    }
+
+    /// A port that is forwarded is a connection to where it leads: `[PORT:]HOST:PORT`.
+    fn forwards(&mut self, value: &str) {
+        let (before, port) = value.rsplit_once(':').unwrap_or_default();
+        let host = match before.find('[') {
+            Some(at) => before.get(at..).unwrap_or_default(),
+            None => before.rsplit(':').next().unwrap_or_default(),
+        };
+        if !host.is_empty() && self.is_here(host) {
+            self.named(Verb::Connect, &format!("{host}:{port}"), "ssh");
+        }
+    }
+
+    /// A host is this machine.
+    pub(crate) fn is_here(&self, host: &str) -> bool {
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        if is_loopback(&host) {
+            return true;
+        }
+        let text = |path: &str| {
+            let content = self.around.script(path, LONGEST).unwrap_or_default();
+            String::from_utf8_lossy(&content).into_owned()
+        };
+        let names = own_names(&text("/etc/hostname"), &text("/etc/hosts"));
+        if names.contains(&host) {
+            return true;
+        }
+        let settings = text(&format!("{}/.ssh/config", self.home));
+        alias(&settings, &host).is_some_and(|real| is_loopback(&real) || names.contains(&real.to_ascii_lowercase()))
+    }
+}
+
+/// User and host of `user@host`, `ssh://user@host:port`.
+fn destination(word: &str) -> (Option<String>, String) {
+    let rest = word.strip_prefix("ssh://").map_or(word, |rest| rest.split('/').next().unwrap_or_default());
+    let (user, host) = rest.rsplit_once('@').map_or((None, rest), |(user, host)| (Some(user.to_owned()), host));
+    let host = match host.find(']') {
+        Some(end) => host.get(..=end).unwrap_or(host),
+        // a bare IPv6 address has several colons
+        None if host.matches(':').count() == 1 => host.split(':').next().unwrap_or_default(),
+        None => host,
+    };
+    (user, host.to_owned())
+}
+
+/// The `HostName` that settings of ssh give an alias.
+fn alias(settings: &str, host: &str) -> Option<String> {
+    let mut applies = false;
+    for line in settings.lines() {
+        let (key, value) = line.trim().split_once([' ', '\t', '=']).unwrap_or_default();
+        let value = value.trim_matches([' ', '\t', '=', '"']);
+        if key.eq_ignore_ascii_case("host") {
+            let fits = |pattern: &str| {
+                glob::Pattern::new(&pattern.to_ascii_lowercase()).is_ok_and(|pattern| pattern.matches(host))
+            };
+            applies = value.split_whitespace().any(fits);
+        } else if key.eq_ignore_ascii_case("hostname") && applies {
+            return Some(value.to_owned());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn destinations_are_read_in_every_form() {
+        for (word, user, host) in [
+            ("h", None, "h"),
+            ("me@h", Some("me"), "h"),
+            ("ssh://me@h:22", Some("me"), "h"),
+            ("[::1]", None, "[::1]"),
+            ("me@::1", Some("me"), "::1"),
+            ("h:22", None, "h"),
+        ] {
+            assert_eq!(destination(word), (user.map(str::to_owned), host.to_owned()), "{word}");
+        }
+    }
+
+    #[test]
+    fn an_alias_in_the_settings_is_followed() {
+        let settings = "Host box *.dev\n  HostName 127.0.0.1\nHost git\n  HostName git.example.org\n";
+        assert_eq!(alias(settings, "box").unwrap(), "127.0.0.1");
+        assert_eq!(alias(settings, "a.dev").unwrap(), "127.0.0.1");
+        assert_eq!(alias(settings, "git").unwrap(), "git.example.org");
+        assert_eq!(alias(settings, "other"), None);
+    }
+}

@@ -1,0 +1,171 @@
+//! The normal form of a command line: its options by their full names, so that two spellings of one command are one.
+//!
+//! 1. A short option that a row lists directly before a long one with the same initial (`-f --force`) is written as that
+//!    long one; bundled flags are taken apart; the value of an option stands after it.
+//! 2. The order stays, and so does whatever the row does not list: two command lines with one normal form do the same.
+
+use super::{Opt, Row, Style};
+
+impl Row {
+    /// The arguments (without the program's name) in normal form.
+    #[must_use]
+    pub fn normal(&self, arguments: &[String]) -> Vec<String> {
+        let mut out = Vec::with_capacity(arguments.len());
+        self.normal_from(arguments, &[], &mut out);
+        out
+    }
+
+    fn normal_from(&self, arguments: &[String], parents: &[&Self], out: &mut Vec<String>) {
+        let stop_after = self.run_position();
+        let (mut rest, mut operands) = (arguments, 0);
+        while let Some((argument, after)) = rest.split_first() {
+            let option = argument.starts_with('-') && argument.len() > 1;
+            if self.style != Style::Gnu || argument == "--" {
+                return out.extend(rest.iter().cloned());
+            }
+            rest = after;
+            if option {
+                let used = if argument.starts_with("--") {
+                    self.long(argument, after, parents, out)
+                } else {
+                    self.bundle(argument, after, parents, out)
+                };
+                rest = rest.get(used..).unwrap_or_default();
+                continue;
+            }
+            out.push(argument.clone());
+            let sub = self.subs.iter().find(|sub| operands == 0 && sub.names.contains(argument));
+            if let Some(sub) = sub {
+                return sub.normal_from(rest, &[parents, &[self]].concat(), out);
+            }
+            operands += 1;
+            // what is run has options of its own
+            if stop_after.is_some_and(|most| operands > most) {
+                return out.extend(rest.iter().cloned());
+            }
+        }
+    }
+
+    /// `--name`, `--name=value`, `--name value`; returns how many further arguments it used.
+    fn long(&self, argument: &str, after: &[String], parents: &[&Self], out: &mut Vec<String>) -> usize {
+        let (name, value) = match argument.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (argument, None),
+        };
+        match (self.takes_value(name, parents), value) {
+            (Some(true), Some(value)) => {
+                out.extend([name.to_owned(), value.to_owned()]);
+                0
+            }
+            (Some(true), None) => {
+                out.push(name.to_owned());
+                out.extend(after.first().cloned());
+                1
+            }
+            _ => {
+                out.push(argument.to_owned());
+                0
+            }
+        }
+    }
+
+    /// `-abc`, `-o value`, `-ovalue`; a bundle with a letter that no row lists stays as it is.
+    fn bundle(&self, argument: &str, after: &[String], parents: &[&Self], out: &mut Vec<String>) -> usize {
+        let mut found = Vec::new();
+        let mut letters = argument.trim_start_matches('-').chars();
+        while let Some(letter) = letters.next() {
+            let name = format!("-{letter}");
+            match self.takes_value(&name, parents) {
+                Some(false) => found.push(self.full_name(&name, parents)),
+                Some(true) => {
+                    found.push(self.full_name(&name, parents));
+                    let inline = letters.as_str();
+                    let separate = inline.is_empty();
+                    found.extend(if separate { after.first().cloned() } else { Some(inline.to_owned()) });
+                    out.append(&mut found);
+                    return usize::from(separate);
+                }
+                None => {
+                    out.push(argument.to_owned());
+                    return 0;
+                }
+            }
+        }
+        out.append(&mut found);
+        0
+    }
+
+    /// Whether an option takes a value; `None` where no row lists it.
+    fn takes_value(&self, name: &str, parents: &[&Self]) -> Option<bool> {
+        match self.lookup(parents, name) {
+            Some(Opt::Takes | Opt::Role(_)) => Some(true),
+            Some(Opt::Flag(_)) => Some(false),
+            None => {
+                let listed = |row: &&Self| row.variants.iter().any(|variant| variant.flags.iter().any(|f| f == name));
+                std::iter::once(&self).chain(parents).any(listed).then_some(false)
+            }
+        }
+    }
+
+    fn full_name(&self, name: &str, parents: &[&Self]) -> String {
+        let full = |row: &Self| row.aliases.get(name).cloned();
+        full(self).or_else(|| parents.iter().rev().find_map(|row| full(row))).unwrap_or_else(|| name.to_owned())
+    }
+}
+
+/// The long names of short options in a list of options, as rows write them: `-f --force -n`.
+pub(super) fn long_names(list: &str) -> impl Iterator<Item = (String, String)> + '_ {
+    let words: Vec<&str> = list.split_whitespace().collect();
+    let pairs: Vec<(String, String)> = words
+        .iter()
+        .zip(words.iter().skip(1))
+        .filter(|(short, long)| {
+            let letter = short.strip_prefix('-').filter(|rest| rest.chars().count() == 1);
+            let initial = long.strip_prefix("--").and_then(|rest| rest.get(..1));
+            letter.zip(initial).is_some_and(|(letter, initial)| letter.eq_ignore_ascii_case(initial))
+        })
+        .map(|(short, long)| ((*short).to_owned(), (*long).to_owned()))
+        .collect();
+    pairs.into_iter()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::Table;
+
+    fn normal(line: &str) -> Vec<String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let (program, arguments) = words.split_first().unwrap();
+        Table::shipped().row(program).unwrap().normal(arguments)
+    }
+
+    #[test]
+    fn spellings_of_one_command_have_one_form() {
+        for (one, other) in [
+            ("git push -f origin main", "git push --force origin main"),
+            ("rm -rf a", "rm -r -f a"),
+            ("rm -r a", "rm -r a"),
+            ("cp -t d a", "cp --target-directory=d a"),
+            ("cp --target-directory d a", "cp --target-directory=d a"),
+        ] {
+            assert_eq!(normal(one), normal(other), "{one} | {other}");
+        }
+    }
+
+    #[test]
+    fn what_differs_keeps_different_forms() {
+        for (one, other) in [
+            ("git push -f origin main", "git push origin main"),
+            ("git push -f origin main", "git push --force-with-lease origin main"),
+            ("git push origin -- -f", "git push origin -f"),
+            ("rm -r a", "rm -R -f a"),
+            ("rm a b", "rm b a"),
+            ("sudo git push -f", "sudo git push"),
+            ("cp a b", "cp b a"),
+            ("cp --unlisted=x a b", "cp --unlisted x a b"),
+        ] {
+            assert_ne!(normal(one), normal(other), "{one} | {other}");
+        }
+    }
+}

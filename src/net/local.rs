@@ -1,0 +1,92 @@
+//! Names and addresses that lead to this machine.
+
+use std::net::IpAddr;
+use url::Host;
+
+/// The host is this machine by its text alone: a loopback or unspecified address in any notation that resolvers take
+/// (`127.1`, `0x7f000001`, `::ffff:127.0.0.1`), or a name that RFC 6761 reserves for it.
+#[must_use]
+pub fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase();
+    // a scope, as in fe80::1%lo
+    let bare = bare.split('%').next().unwrap_or_default();
+    let address = bare.parse::<IpAddr>().ok().or_else(|| match Host::parse(bare) {
+        Ok(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
+        Ok(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
+        _ => None,
+    });
+    match address {
+        Some(address) => {
+            let address = address.to_canonical();
+            address.is_loopback() || address.is_unspecified()
+        }
+        None => {
+            matches!(bare, "localhost" | "localhost.localdomain" | "ip6-localhost" | "ip6-loopback")
+                || bare.ends_with(".localhost")
+        }
+    }
+}
+
+/// The names that this machine has for itself, lower case, by the contents of its `/etc/hostname` and `/etc/hosts`.
+#[must_use]
+pub fn own_names(hostname: &str, hosts: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let own = hostname.lines().next().unwrap_or_default().trim().to_ascii_lowercase();
+    if !own.is_empty() {
+        names.extend(own.split('.').next().map(str::to_owned));
+        names.push(own.clone());
+    }
+    for line in hosts.lines() {
+        let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
+        let Some(address) = words.next() else { continue };
+        let line: Vec<String> = words.map(str::to_ascii_lowercase).collect();
+        // the address of the machine's own name leads here as well
+        if is_loopback(address) || (!own.is_empty() && line.contains(&own)) {
+            names.push(address.to_owned());
+            names.extend(line);
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_known_in_every_notation() {
+        for host in [
+            "localhost",
+            "LOCALHOST.",
+            "127.0.0.1",
+            "127.9.9.9",
+            "127.1",
+            "2130706433",
+            "0x7f000001",
+            "0177.0.0.1",
+            "[::1]",
+            "::1",
+            "::ffff:127.0.0.1",
+            "0.0.0.0",
+            "0",
+            "::",
+            "a.localhost",
+            "ip6-localhost",
+        ] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in ["example.org", "10.0.0.1", "128.0.0.1", "localhost.example.org", "mylocalhost", "", "fe80::2"] {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_machine_has_names_of_its_own() {
+        let names =
+            own_names("Build-7.example\n", "127.0.1.1 build-7 # me\n10.0.0.7 build-7.example b7\n10.0.0.8 other\n");
+        for name in ["build-7", "build-7.example", "b7", "10.0.0.7"] {
+            assert!(names.iter().any(|known| known == name), "{name}");
+        }
+        assert!(!names.iter().any(|name| name == "other" || name == "10.0.0.8"));
+    }
+}
