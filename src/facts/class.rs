@@ -229,6 +229,13 @@ pub(super) fn guard_in_home() -> impl Iterator<Item = String> {
     GUARD.iter().filter(|known| known.first().is_some_and(|first| first.starts_with('.'))).map(|known| known.join("/"))
 }
 
+/// Files and folders in a home that are protected for what they hold, relative to it.
+pub(super) fn protected_in_home() -> impl Iterator<Item = &'static str> {
+    const MORE: [&str; 7] =
+        [".ssh", ".gitconfig", ".config/git", ".cargo", ".config/systemd/user", ".config/autostart", ".config/fish"];
+    STARTUP.iter().chain(SECRET_HOME).copied().chain(MORE)
+}
+
 /// A shell runs what stands there by itself: a start-up file, or a hook of git.
 #[must_use]
 pub(crate) fn shell_runs(path: &str) -> bool {

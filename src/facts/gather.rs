@@ -6,14 +6,20 @@
 //! 3. A path that is not constant is judged by the constant folder before the first pattern. What does
 //!    not even begin with a constant is `anywhere`.
 //! 4. An address is judged by its text; nothing is looked up.
-//! 5. What cannot be learnt stays `unknown`; no fact is invented.
+//! 5. A pattern is also each thing that it stands for, a copy into a folder is also a write to the name inside it, and a
+//!    file with several names is what its most protected name is ([`identity`](super::identity)).
+//! 6. What cannot be learnt stays `unknown`; no fact is invented. A look that was cut short is an unknown effect.
 
-use super::{Account, Class, Environment, Kind, PathFacts};
+use super::identity::{Alias, Protected};
+use super::{Account, Class, Environment, FileId, Kind, PathFacts};
 use crate::action::Context;
 use crate::effect::{Effect, HOLE, Target, Verb};
 use crate::net::UrlPolicy;
+use crate::net::local::own_names;
 use crate::policy::query::{Query, Subject, Tri};
 use sha2::{Digest, Sha256};
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeSet, HashMap};
 
 /// All that the policies are asked about one action.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +33,13 @@ pub struct Gathered {
 }
 
 /// Most things that one pattern is followed to.
-const MATCHES: usize = 64;
+const MATCHES: usize = 4_096;
+/// Most names that are followed into the folder that they are copied to.
+const INCOMING: usize = 64;
+/// Longest file of host names that is read, bytes.
+const NAMES: usize = 256 * 1024;
+/// Kind of what is unknown because a look at the machine was cut short.
+const LOOK: &str = "look";
 
 /// Probes the environment for the target of each effect. `urls`: what may be fetched; `own`: absolute paths that belong
 /// to the guard, with all below them, and ports of this machine at which it answers.
@@ -52,7 +64,9 @@ pub fn gather(
         subject.attributes.insert(key.clone(), text);
     }
     let rename = says_rename(&context.request);
-    let view = View { environment: context.environment.as_ref(), account, urls, own, ports, rename };
+    let environment = context.environment.as_ref();
+    let (cut, protected) = (RefCell::default(), RefCell::default());
+    let view = View { environment, account, urls, own, ports, rename, cut, names: OnceCell::new(), protected };
     let mut queries: Vec<Query> = Vec::with_capacity(effects.len());
     for effect in effects {
         let about = |effect: &Effect| {
@@ -63,13 +77,18 @@ pub fn gather(
         };
         let query = about(effect);
         // a pattern is also each thing that it stands for now, where that is another kind of thing
-        let matches: Vec<Query> = view.matches(effect).iter().map(about).collect();
+        let matches: Vec<Query> = view.matches(effect).iter().chain(&view.inside(effect)).map(about).collect();
         let graver = matches.into_iter().filter(|one| one.itself || one.guard || one.class != query.class);
         for query in graver.collect::<Vec<_>>().into_iter().chain([query]) {
             if !queries.contains(&query) {
                 queries.push(query);
             }
         }
+    }
+    for place in view.cut.take() {
+        let mut unseen = Query::new(Verb::Unknown, LOOK, &place);
+        (unseen.root, unseen.agent) = (account.superuser, context.agent.clone());
+        queries.push(unseen);
     }
     // a script that is not there yet may come into being before it runs
     let comes: Vec<(bool, String)> = queries.iter().filter_map(makes).collect();
@@ -131,6 +150,12 @@ struct View<'a> {
     own: &'a [String],
     ports: &'a [u16],
     rename: bool,
+    /// Places that could not be looked at in full.
+    cut: RefCell<BTreeSet<String>>,
+    /// What this machine is called.
+    names: OnceCell<Vec<String>>,
+    /// The protected files with several names, for each project around a file that was asked about.
+    protected: RefCell<HashMap<String, Protected>>,
 }
 
 impl View<'_> {
@@ -158,13 +183,25 @@ impl View<'_> {
             }
             Target::Named("script", name) => self.script(name, &mut query),
             Target::Named(kind, name) => {
-                query.guard = matches!(*kind, "url" | "host") && super::url::is_guard(name, self.ports);
+                query.guard = matches!(*kind, "url" | "host") && self.is_guard(name);
                 if let Some(class) = super::url::class(effect, self.urls) {
                     class.clone_into(&mut query.class);
                 }
             }
         }
         query
+    }
+
+    /// It leads to the guard's own port.
+    fn is_guard(&self, address: &str) -> bool {
+        let names = || {
+            let text = |path: &str| {
+                let content = self.environment.and_then(|e| e.read_script(path, NAMES).ok()).unwrap_or_default();
+                String::from_utf8_lossy(&content).into_owned()
+            };
+            own_names(&text("/etc/hostname"), &text("/etc/hosts"))
+        };
+        super::url::is_guard(address, self.ports, self.names.get_or_init(names))
     }
 
     fn path(&self, effect: &Effect, path: &str, query: &mut Query) {
@@ -189,14 +226,33 @@ impl View<'_> {
         if let Some(class) = likeliest {
             class.as_str().clone_into(&mut query.class);
         }
+        let mut same_as_guards = false;
+        if let Some(id) = facts.several.filter(|_| !query.below && !matches!(effect.verb, Verb::List | Verb::Delete)) {
+            match self.alias(&facts.resolved, id) {
+                Alias::Ordinary => {}
+                Alias::Unseen => drop(self.cut.borrow_mut().insert(looked_at.to_owned())),
+                Alias::Of(class, guard) => {
+                    same_as_guards = guard;
+                    if class.weight() > facts.class.weight() {
+                        class.as_str().clone_into(&mut query.class);
+                    }
+                }
+            }
+        }
         let taken = matches!(effect.verb, Verb::Read | Verb::Encrypt | Verb::Move);
         if taken && (super::class::holds_credentials(looked_at) || super::class::holds_credentials(&facts.resolved)) {
             Class::Credential.as_str().clone_into(&mut query.class);
         }
-        let deep =
-            query.below || effect.recursive || matches!(effect.verb, Verb::Move | Verb::Delete | Verb::Overwrite);
+        // a folder that its owner may no longer enter is gone, with all below it
+        let shuts = effect.verb == Verb::Chown || (effect.verb == Verb::Chmod && shuts(&effect.detail));
+        let moved = matches!(effect.verb, Verb::Move | Verb::Delete | Verb::Mount);
+        // what is copied into a folder is judged by its name inside; a copy of all that is in another merges with it
+        let any = |name: &String| name.contains(HOLE) || (name.starts_with('.') && name.contains(['*', '?', '[']));
+        let merges = effect.verb == Verb::Overwrite && (effect.incoming.is_empty() || effect.incoming.iter().any(any));
+        let named = effect.verb == Verb::Overwrite && !merges && facts.kind == Some(Kind::Directory);
+        let deep = query.below || (effect.recursive && !named) || moved || merges || shuts;
         // beside the class: what forbids more for that class still does
-        query.guard = self.guards(looked_at, deep) || self.guards(&facts.resolved, deep);
+        query.guard = same_as_guards || self.guards(looked_at, deep) || self.guards(&facts.resolved, deep);
         query.itself = facts.itself && (!query.below || path.ends_with("/*"));
         query.exists = Tri::from(facts.exists);
         query.parent = Tri::from(facts.parent);
@@ -234,30 +290,94 @@ impl View<'_> {
             })
     }
 
-    /// The same effect on each thing that the pattern in its path stands for, the first few; `*` at the end is left to what
-    /// is said of everything below.
+    /// What a file with several names is, by the most protected of them.
+    fn alias(&self, resolved: &str, id: FileId) -> Alias {
+        let Some(environment) = self.environment else { return Alias::Ordinary };
+        let project = |folder: &&str| environment.named(&format!("{folder}/.git")).is_some();
+        let project = above(resolved).find(project).unwrap_or_default().to_owned();
+        let mut protected = self.protected.borrow_mut();
+        let known = protected.entry(project.clone()).or_insert_with(|| {
+            let folders: Vec<String> = Some(project).filter(|folder| !folder.is_empty()).into_iter().collect();
+            Protected::list(environment, self.account, self.own, &folders)
+        });
+        known.alias(id)
+    }
+
+    /// The same effect on each thing that the pattern in its path stands for, where that is another kind of thing than the
+    /// pattern says: by its name, or because it is a link or has other names.
     fn matches(&self, effect: &Effect) -> Vec<Effect> {
         let (Target::Path(path), Some(environment)) = (&effect.target, self.environment) else { return Vec::new() };
         let special = |part: &str| part.contains(['*', '?', '[']);
-        if !path.starts_with('/') || path.contains(HOLE) || !special(path) || path.ends_with("/*") {
+        // deleting or listing does nothing to what a link leads to
+        let touches = !matches!(effect.verb, Verb::List | Verb::Delete | Verb::Move);
+        let all = path.ends_with("/*");
+        if !path.starts_with('/') || path.contains(HOLE) || !special(path) || (all && !touches) {
             return Vec::new();
         }
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        // the kind of thing that the pattern as a whole is taken for
+        let folder = constant_folder(path).unwrap_or("/");
+        let class = super::class_below(self.environment, folder, folder, self.account);
         let mut found = vec![String::new()];
-        for part in path.split('/').filter(|part| !part.is_empty()) {
+        for (place, part) in parts.iter().enumerate() {
             let Some(pattern) = glob::Pattern::new(part).ok().filter(|_| special(part)) else {
                 found.iter_mut().for_each(|folder| *folder = format!("{folder}/{part}"));
                 continue;
             };
-            let below = |folder: &String| {
-                let names = environment.names(if folder.is_empty() { "/" } else { folder });
-                let fits = |name: &String| pattern.matches(name) && (part.starts_with('.') || !name.starts_with('.'));
-                names.into_iter().filter(fits).map(|name| format!("{folder}/{name}")).collect::<Vec<_>>()
-            };
-            found = found.iter().flat_map(below).take(MATCHES).collect();
+            let last = place + 1 == parts.len();
+            let mut next = Vec::new();
+            for folder in &found {
+                let listing = environment.entries(if folder.is_empty() { "/" } else { folder }, last && touches);
+                let shown = |name: &str| part.starts_with('.') || !name.starts_with('.');
+                let fits = |name: &str| pattern.matches(name) && shown(name);
+                let mut unseen = !listing.complete;
+                for entry in listing.entries.iter().filter(|entry| fits(&entry.name)) {
+                    let inner = format!("{folder}/{}", entry.name);
+                    // what cannot be looked up by its name
+                    unseen |= !entry.exact && touches && (entry.link || entry.several || !last);
+                    if !last || (entry.link && touches) || (entry.several && touches) || self.stands_out(class, &inner)
+                    {
+                        next.push(inner);
+                    }
+                }
+                if (unseen || next.len() > MATCHES) && effect.verb != Verb::List {
+                    self.cut.borrow_mut().insert(if folder.is_empty() { "/".to_owned() } else { folder.clone() });
+                }
+                next.truncate(MATCHES);
+            }
+            found = next;
         }
         let there = |path: &String| environment.path(path, self.account).exists != Some(false);
         let on = |path| Effect { target: Target::Path(path), ..effect.clone() };
         found.into_iter().filter(there).map(on).collect()
+    }
+
+    /// By its name alone it is another kind of thing.
+    fn stands_out(&self, than: Class, path: &str) -> bool {
+        let Some(environment) = self.environment else { return false };
+        let (class, itself) = environment.class(path, self.account);
+        itself || class != than || self.guards(path, true)
+    }
+
+    /// What comes into a folder is written to its name inside: the same effect there.
+    fn inside(&self, effect: &Effect) -> Vec<Effect> {
+        let (Target::Path(path), Some(environment)) = (&effect.target, self.environment) else { return Vec::new() };
+        if effect.incoming.is_empty() || constant_folder(path).is_some() || !path.starts_with('/') {
+            return Vec::new();
+        }
+        if environment.path(path, self.account).kind != Some(Kind::Directory) {
+            return Vec::new();
+        }
+        if effect.incoming.len() > INCOMING {
+            self.cut.borrow_mut().insert(path.clone());
+        }
+        let plain = |name: &&String| !name.is_empty() && constant_folder(&format!("/{name}")).is_none();
+        let on = |name: &String| Effect {
+            target: Target::Path(format!("{}/{name}", path.trim_end_matches('/'))),
+            incoming: Vec::new(),
+            ..effect.clone()
+        };
+        effect.incoming.iter().take(INCOMING).filter(plain).map(on).collect()
     }
 
     /// The most protected class among the files that a pattern in the last part of a path stands for.
@@ -267,9 +387,9 @@ impl View<'_> {
             return None;
         }
         let pattern = glob::Pattern::new(last).ok()?;
-        let names = self.environment?.names(folder);
-        let classes = names.iter().filter(|name| pattern.matches(name)).map(|name| {
-            let path = format!("{}/{name}", folder.trim_end_matches('/'));
+        let listing = self.environment?.entries(folder, false);
+        let classes = listing.entries.iter().filter(|entry| pattern.matches(&entry.name)).map(|entry| {
+            let path = format!("{}/{}", folder.trim_end_matches('/'), entry.name);
             self.environment.map_or(Class::Ordinary, |e| e.class(&path, self.account).0)
         });
         classes.max_by_key(|class| class.weight())
@@ -350,6 +470,8 @@ fn access(effect: &Effect, facts: &PathFacts) -> Option<bool> {
         Verb::Read | Verb::List => facts.readable,
         Verb::Execute if effect.operation == "source" => facts.readable,
         Verb::Execute => facts.executable,
+        // another name for it: nothing is written now
+        Verb::Link if effect.operation == "to" => None,
         Verb::Create if !absent => Some(true),
         Verb::Write | Verb::Append | Verb::Create | Verb::Overwrite | Verb::Link if absent => facts.creatable,
         Verb::Overwrite if effect.program == "mv" && !folder => facts.removable,
@@ -396,6 +518,11 @@ fn constant_folder(path: &str) -> Option<&str> {
     None
 }
 
+/// The folders above a path, the nearest first, without the root.
+fn above(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').rev().filter_map(|(at, _)| path.get(..at)).filter(|folder| !folder.is_empty())
+}
+
 fn is_below(path: &str, folder: &str) -> bool {
     !folder.is_empty() && path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
@@ -410,6 +537,20 @@ fn kind_word(kind: Kind) -> &'static str {
         Kind::BlockDevice => "block-device",
         Kind::CharacterDevice => "character-device",
     }
+}
+
+/// The mode takes reading or entering away from the owner, or it is not known whether it does.
+fn shuts(mode: &str) -> bool {
+    mode.split([',', ' ']).any(|clause| {
+        if !clause.is_empty() && clause.chars().all(|c| c.is_digit(8)) {
+            return u32::from_str_radix(clause, 8).is_ok_and(|bits| bits & 0o500 != 0o500);
+        }
+        let Some(place) = clause.find(['-', '=']) else { return clause.contains(HOLE) };
+        let (who, rights) = clause.split_at(place);
+        let owner = who.is_empty() || who.contains(['u', 'a']);
+        let left = |right: char| !rights.contains(right);
+        owner && if rights.starts_with('-') { !left('r') || !left('x') } else { left('r') || left('x') }
+    })
 }
 
 /// The mode lets everyone write, or runs the file with its owner's or group's rights.
@@ -447,6 +588,16 @@ mod tests {
         }
         for mode in ["755", "644", "u+w", "+x", "a+r", "go-w", "o-w", "600", "u+rwx", ""] {
             assert!(!widens(mode), "{mode}");
+        }
+    }
+
+    #[test]
+    fn modes_that_shut_the_owner_out_are_seen() {
+        for mode in ["000", "0", "077", "a-x", "-r", "u=", "u=w", "a-rwx", "644", "u-rx"] {
+            assert!(shuts(mode), "{mode}");
+        }
+        for mode in ["700", "755", "0500", "go-rwx", "o-x", "u+x", "+x", "u=rwx", "a+r", ""] {
+            assert!(!shuts(mode), "{mode}");
         }
     }
 

@@ -10,6 +10,8 @@
 mod accounts;
 mod class;
 mod gather;
+mod identity;
+mod listing;
 mod probe;
 mod process;
 mod url;
@@ -18,6 +20,8 @@ pub use accounts::Account;
 pub use class::Class;
 pub(crate) use class::shell_runs;
 pub use gather::{Gathered, gather};
+pub use identity::FileId;
+pub use listing::{Entry, Listing};
 pub use process::ProcessFacts;
 pub use url::FETCH;
 
@@ -80,6 +84,8 @@ pub struct PathFacts {
     pub kind: Option<Kind>,
     /// Bytes.
     pub size: Option<u64>,
+    /// It is a regular file with other names, too (hard links): by what they can be told to be the same.
+    pub several: Option<FileId>,
     /// Permission bits.
     pub mode: Option<u32>,
     /// User id of the owner.
@@ -123,6 +129,10 @@ struct Inner {
     accounts: Mutex<Option<(Instant, Arc<Accounts>)>>,
 }
 
+/// Where programs are looked for, in the order of a usual PATH.
+const PROGRAMS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+/// Longest program whose digest is taken, bytes.
+const LONGEST_PROGRAM: usize = 32 * 1024 * 1024;
 /// How long the account files are taken to be unchanged.
 const FRESH: Duration = Duration::from_millis(20);
 
@@ -164,10 +174,31 @@ impl Environment {
         class::classify(path, who, self.accounts().homes())
     }
 
-    /// Names in a folder, at most 4096.
+    /// Where a program of that name lies: the first of the usual folders that has an executable file of it.
     #[must_use]
-    pub fn names(&self, folder: &str) -> Vec<String> {
-        probe::names(&self.inner.folder, folder, 4096).unwrap_or_default()
+    pub fn program(&self, name: &str) -> Option<String> {
+        let plain = !name.is_empty() && !name.contains('/');
+        let at =
+            |folder: &&str| Some(format!("{folder}/{name}")).filter(|path| probe::is_program(&self.inner.folder, path));
+        PROGRAMS.iter().filter(|_| plain).find_map(|folder| at(folder))
+    }
+
+    /// SHA-256 (hexadecimal) of a regular file of at most 32 MiB.
+    #[must_use]
+    pub fn file_digest(&self, path: &str) -> Option<String> {
+        let content = probe::read(&self.inner.folder, path, LONGEST_PROGRAM).ok()?;
+        Some(crate::digest([content]))
+    }
+
+    /// What is in a folder, and whether all of it was seen. `names`: the number of names of each file is looked up, too.
+    #[must_use]
+    pub fn entries(&self, folder: &str, names: bool) -> Listing {
+        listing::list(&self.inner.folder, folder, names)
+    }
+
+    /// A folder, or a file with one name or several; a link is not followed.
+    fn named(&self, path: &str) -> Option<identity::Named> {
+        probe::named(&self.inner.folder, path)
     }
 
     /// A script's content: of regular files only.
@@ -239,6 +270,7 @@ impl PathFacts {
             exists: None,
             kind: None,
             size: None,
+            several: None,
             mode: None,
             owner: None,
             owner_name: String::new(),

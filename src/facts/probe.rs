@@ -1,12 +1,13 @@
 //! Probing one path within a root.
 
+use super::identity::{FileId, Named};
 use super::{Account, Class, Environment, Kind, PathFacts, class};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 use std::io::Read;
 
-const LOOK: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+pub(super) const LOOK: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 /// File systems whose answers come over a network or from another program: nfs, smb, cifs, smb2, fuse, 9p, afs,
 /// coda, ceph, autofs.
 const SLOW: &[u64] = &[
@@ -22,7 +23,7 @@ const SLOW: &[u64] = &[
     0x0187,
 ];
 
-fn open(root: &OwnedFd, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub(super) fn open(root: &OwnedFd, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
     let relative = path.trim_start_matches('/');
     let relative = if relative.is_empty() { "." } else { relative };
     let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
@@ -80,6 +81,12 @@ pub(super) fn read(root: &OwnedFd, path: &str, max: usize) -> Result<Vec<u8>, St
     Ok(content)
 }
 
+/// A regular file that somebody may run.
+pub(super) fn is_program(root: &OwnedFd, path: &str) -> bool {
+    let found = open(root, path, LOOK).and_then(|place| stat(&place));
+    found.is_ok_and(|found| kind(&found) == Kind::File && u32::from(found.stx_mode) & 0o111 != 0)
+}
+
 /// Is there anything? `None`: not known.
 pub(super) fn is_there(root: &OwnedFd, path: &str) -> Option<bool> {
     if path.contains('\0') {
@@ -107,6 +114,22 @@ pub(super) fn is_folder(root: &OwnedFd, path: &str) -> Option<bool> {
 /// Links that are followed to where they lead nowhere.
 const LINKS: usize = 16;
 
+/// Is this a folder, or a file with one name or several? `None`: nothing is there, or it cannot be looked at. A link is not
+/// followed.
+pub(super) fn named(root: &OwnedFd, path: &str) -> Option<Named> {
+    let place = open(root, path, LOOK | OFlags::NOFOLLOW).ok()?;
+    let found = stat(&place).ok().filter(|_| !slow(&place))?;
+    Some(match kind(&found) {
+        Kind::Directory => Named::Folder,
+        Kind::File if found.stx_nlink > 1 => Named::Often(id(&found)),
+        _ => Named::Once,
+    })
+}
+
+fn id(stat: &Statx) -> FileId {
+    FileId { device: (stat.stx_dev_major, stat.stx_dev_minor), inode: stat.stx_ino }
+}
+
 /// Names in a folder, at most `most`.
 pub(super) fn names(root: &OwnedFd, path: &str, most: usize) -> Option<Vec<String>> {
     let folder = open(root, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC).ok()?;
@@ -114,7 +137,7 @@ pub(super) fn names(root: &OwnedFd, path: &str, most: usize) -> Option<Vec<Strin
     Some(entries.take(most).filter_map(|e| e.ok()?.file_name().to_str().ok().map(str::to_owned)).collect())
 }
 
-fn slow(file: &OwnedFd) -> bool {
+pub(super) fn slow(file: &OwnedFd) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|f| SLOW.contains(&u64::try_from(f.f_type).unwrap_or(0)))
 }
 
@@ -185,6 +208,7 @@ impl Environment {
         let Ok(stat) = stat(place) else { return };
         facts.kind = Some(kind(&stat));
         facts.size = Some(stat.stx_size);
+        facts.several = (kind(&stat) == Kind::File && stat.stx_nlink > 1).then(|| id(&stat));
         facts.mode = Some(u32::from(stat.stx_mode) & 0o7777);
         facts.owner = Some(stat.stx_uid);
         facts.mine = who.uid == Some(stat.stx_uid);

@@ -1,6 +1,7 @@
 //! What the address in an effect says about where it leads, by its text alone.
 
 use crate::effect::{Effect, HOLE, Target};
+use crate::net::local::is_loopback;
 use crate::net::{Reason, UrlPolicy, is_metadata};
 
 /// The operation of an effect that fetches a page for the agent itself, for which the whole policy of URLs holds.
@@ -21,8 +22,8 @@ pub(super) fn class(effect: &Effect, urls: &UrlPolicy) -> Option<&'static str> {
     reason.map(Reason::id)
 }
 
-/// It leads to a port of this machine at which the guard answers.
-pub(super) fn is_guard(target: &str, ports: &[u16]) -> bool {
+/// It leads to a port of this machine at which the guard answers. `names`: what this machine is called.
+pub(super) fn is_guard(target: &str, ports: &[u16], names: &[String]) -> bool {
     let (host, port) = match url::Url::parse(target) {
         Ok(url) if url.has_host() => (url.host_str().unwrap_or_default().to_owned(), url.port_or_known_default()),
         _ => {
@@ -36,11 +37,10 @@ pub(super) fn is_guard(target: &str, ports: &[u16]) -> bool {
         }
     };
     let host = host.trim_matches(['[', ']']);
-    let local = host.eq_ignore_ascii_case("localhost")
-        || host.ends_with(".localhost")
-        || host.is_empty()
+    let local = host.is_empty()
         || host.contains(HOLE)
-        || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified());
+        || is_loopback(host)
+        || names.iter().any(|n| n.eq_ignore_ascii_case(host));
     // a port that is only known at run time may be any
     local && port.is_none_or(|port| ports.contains(&port))
 }
