@@ -47,6 +47,36 @@ pub enum Outcome {
     Unknown,
 }
 
+/// How grave the harm is that a finding speaks of. The gravest one is the headline of a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Nobody could tell.
+    Unknown,
+    /// The identity lacks the permission, so the action would fail: no harm is done.
+    Access,
+    /// Worth a question.
+    Minor,
+    /// A person decides, or it is forbidden.
+    Serious,
+    /// Others lose what cannot be brought back, or secrets leave.
+    Grave,
+}
+
+impl Severity {
+    /// The severity that a policy names in `@severity`; `access`, `minor`, `serious` or `grave`.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "access" => Self::Access,
+            "minor" => Self::Minor,
+            "serious" => Self::Serious,
+            "grave" => Self::Grave,
+            _ => return None,
+        })
+    }
+}
+
 /// A fact or quotation that a finding rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
@@ -76,6 +106,29 @@ pub struct Finding {
     /// Only a person may let it pass: no model, no memory.
     #[serde(skip)]
     pub person: bool,
+    /// How grave its policy says it is; else it follows from the outcome and who may answer.
+    #[serde(skip)]
+    pub declared: Option<Severity>,
     /// What it rests on.
     pub evidence: Vec<Evidence>,
+}
+
+impl Finding {
+    /// It keeps the action from being allowed, or could.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        matches!(self.outcome, Outcome::Violation | Outcome::Unknown)
+    }
+
+    /// How grave it is.
+    #[must_use]
+    pub fn severity(&self) -> Severity {
+        match self.outcome {
+            Outcome::Violation => self.declared.unwrap_or(match (self.asks, self.person) {
+                (true, false) => Severity::Minor,
+                _ => Severity::Serious,
+            }),
+            _ => Severity::Unknown,
+        }
+    }
 }

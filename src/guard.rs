@@ -26,7 +26,7 @@ pub use build::{BuildError, GuardBuilder, Learning, Mode, Retrieval, Settings, U
 use crate::action::{Action, Context};
 use crate::approvals::Approvals;
 use crate::audit::Audit;
-use crate::check::{Authority, Evidence, Finding, Outcome};
+use crate::check::{Evidence, Finding, Outcome, Severity};
 use crate::embed::Embedder;
 use crate::learn;
 use crate::llm::Meter;
@@ -35,7 +35,7 @@ use crate::policy::Policy;
 use crate::provenance;
 use crate::reason::{Case, Checklist, Item, Reasoner, Recall};
 use crate::tools::Toolbox;
-use crate::verdict::{Basis, Cost, Decision, Digests, Recalled, ShownEffect, Verdict, decide};
+use crate::verdict::{Basis, Cost, Decision, Digests, Recalled, ShownEffect, Verdict, decide, headline};
 use crate::web::Operations;
 use futures_util::FutureExt as _;
 use progress::{FAILED, Progress};
@@ -50,7 +50,7 @@ use understand::{Understood, understand};
 /// How long a check waits for its decision to be taken over by the record.
 const RECORDING: Duration = Duration::from_secs(2);
 /// Most effects that a verdict shows.
-const MOST_SHOWN: usize = 200;
+const MOST_SHOWN: usize = 2_000;
 
 /// The guard. Clones share everything; use it from as many tasks as you like, within a Tokio runtime.
 #[derive(Debug, Clone)]
@@ -437,17 +437,11 @@ impl Guard {
         Some((list, findings))
     }
 
-    /// A person approved exactly this before. It answers what asks; never a forbid, an unknown, or an ask
-    /// that policy wants of a person each time.
+    /// A person approved exactly this before. It answers an ask of policy and a program that no table knows; never a
+    /// forbid, any other unknown, or an ask that policy wants of a person each time.
     async fn approval(&self, case: &Case, progress: &mut Progress) {
         let Some(memory) = self.inner.memory.clone() else { return };
-        let open = |f: &Finding| f.outcome != Outcome::Pass && f.outcome != Outcome::Discarded;
-        let answerable = |f: &Finding| f.outcome == Outcome::Violation && f.asks && !f.person;
-        if progress
-            .findings
-            .iter()
-            .any(|f| open(f) && !answerable(f) && (f.check.required || f.check.authority == Authority::Policy))
-        {
+        if !learn::approvable(&progress.findings) {
             return;
         }
         let Some(signature) = learn::signature(case, &case.context) else { return };
@@ -467,7 +461,7 @@ impl Guard {
             let left = entry.approval.as_ref().map_or(0, |a| a.uses_left);
             progress.say(|| format!("approved by {} ({left} uses left)", entry.id));
             progress.approved = true;
-            for finding in progress.findings.iter_mut().filter(|f| answerable(f)) {
+            for finding in progress.findings.iter_mut().filter(|f| learn::answerable(f)) {
                 let says = std::mem::replace(
                     &mut finding.reason,
                     format!("a person approved exactly this; {left} uses are left"),
@@ -502,8 +496,16 @@ impl Guard {
         } else if (approved && decision == Decision::Allow) || deciding.is_some_and(|f| f.by.starts_with("memory:")) {
             basis = Basis::Memory;
         }
-        let reason = match deciding {
-            Some(finding) => finding.reason.clone(),
+        // what failed is told as it is; else what would happen is told before what decided
+        let failed_first = failed && basis == Basis::Failure;
+        let headline = if failed_first { deciding } else { headline(&findings).filter(|_| deciding.is_some()) };
+        let reason = match deciding.zip(headline) {
+            Some((deciding, headline))
+                if deciding.severity() == Severity::Access && headline.check != deciding.check =>
+            {
+                format!("{}; and {}", headline.reason, deciding.check.definition)
+            }
+            Some((_, headline)) => headline.reason.clone(),
             None if decision == Decision::Allow && approved => "a person approved exactly this action".to_owned(),
             None if decision == Decision::Allow => {
                 "every effect is understood and no policy speaks against it".to_owned()
@@ -517,7 +519,7 @@ impl Guard {
             decision,
             basis,
             mode: self.inner.settings.mode.as_str(),
-            advice: deciding.and_then(|f| f.advice.clone()),
+            advice: headline.and_then(|f| f.advice.clone()),
             ask_of: (decision == Decision::Ask).then(|| who_answers(&findings)),
             reason,
             effects: case
@@ -526,6 +528,7 @@ impl Guard {
                 .take(MOST_SHOWN)
                 .map(|e| ShownEffect { verb: e.verb.to_string(), target: e.target.to_string() })
                 .collect(),
+            effects_left_out: case.effects.len().saturating_sub(MOST_SHOWN),
             memory: recalled,
             cost: Cost {
                 wall_us: micros(started.elapsed()),

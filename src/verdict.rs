@@ -115,6 +115,9 @@ pub struct Verdict {
     pub findings: Vec<Finding>,
     /// What the action would do.
     pub effects: Vec<ShownEffect>,
+    /// How many more effects there are than those above.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub effects_left_out: usize,
     /// The memory entry that was recalled.
     pub memory: Option<Recalled>,
     /// What it cost.
@@ -127,6 +130,25 @@ pub struct Verdict {
     /// How it was found, for `--explain`; not part of the JSON.
     #[serde(skip)]
     pub trace: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// The finding that is the headline of a verdict: the gravest by harm, then the one that decides most severely, then the
+/// first. It may be another than the one that decided: what an action would do is told before what it lacks.
+#[must_use]
+pub fn headline(findings: &[Finding]) -> Option<&Finding> {
+    let binding =
+        |f: &&Finding| f.check.authority == Authority::Policy || f.check.required || f.outcome == Outcome::Violation;
+    let rank = |f: &Finding| (f.severity(), f.outcome == Outcome::Violation && !f.asks);
+    findings
+        .iter()
+        .filter(|f| f.is_open())
+        .filter(binding)
+        .reduce(|best, f| if rank(f) > rank(best) { f } else { best })
 }
 
 /// Decides over the findings of one check (DESIGN section 2, the gate). Returns the decision, its basis

@@ -44,6 +44,7 @@ impl Progress {
             advice: Some("run 'agrail doctor' to see what is missing".to_owned()),
             asks: false,
             person: true,
+            declared: None,
             evidence: Vec::new(),
         });
     }

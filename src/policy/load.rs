@@ -1,6 +1,7 @@
 //! Loading: parse, validate against the schema, read annotations, split by verb.
 
 use super::{Inner, Policies, Rule, examples, query};
+use crate::check::Severity;
 use crate::effect::Verb;
 use cedar_policy::{ActionConstraint, Effect as CedarEffect, PolicyId, PolicySet, Schema, ValidationMode, Validator};
 use sha2::{Digest, Sha256};
@@ -86,6 +87,12 @@ pub enum PolicyError {
         /// What is wrong.
         problem: String,
     },
+    /// A file has no policy in it.
+    #[error("{file}: there is no policy in it; write its policies again, or take the file out of policy.files")]
+    Empty {
+        /// File name.
+        file: String,
+    },
     /// An example beside a policy file does not hold.
     #[error("{file}: example {example}: expected {expected}, is {found}")]
     Example {
@@ -135,6 +142,10 @@ pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError
         return Ok(inner);
     }
     let everything = everything(&inner.texts)?;
+    let empty = |source: &&Source| !everything.rules.values().any(|rule| rule.file == source.file);
+    if let Some(source) = sources.iter().find(empty) {
+        return Err(PolicyError::Empty { file: source.file.clone() });
+    }
     // the schema takes as long to read as the policies
     let schema = Schema::from_cedarschema_str(SCHEMA).map_err(|e| PolicyError::Schema(e.to_string()))?.0;
     let result = Validator::new(schema.clone()).validate(&everything.set, ValidationMode::Strict);
@@ -252,12 +263,20 @@ fn rule(source: &Source, policy: &cedar_policy::Policy) -> Result<Rule, PolicyEr
     if text("id").is_none() {
         return Err(missing("id"));
     }
+    let severity = text("severity").map(|name| {
+        Severity::parse(&name).ok_or_else(|| PolicyError::Annotation {
+            file: source.file.clone(),
+            id: id.clone(),
+            problem: format!("@severity is \"{name}\"; it may be \"access\", \"minor\", \"serious\" or \"grave\""),
+        })
+    });
     Ok(Rule {
         category: text("category").ok_or_else(|| missing("category"))?,
         reason: text("reason").ok_or_else(|| missing("reason"))?,
         check: text("check").unwrap_or_else(|| id.clone()),
         advice: text("advice"),
         asks,
+        severity: severity.transpose()?,
         person: asks && text("by").as_deref() == Some("person"),
         forbids: policy.effect() == CedarEffect::Forbid,
         file: source.file.clone(),

@@ -12,7 +12,7 @@ pub mod query;
 pub use load::{PolicyError, Source};
 pub use query::{Query, Subject};
 
-use crate::check::{Authority, Check, Evidence, Finding, Outcome};
+use crate::check::{Authority, Check, Evidence, Finding, Outcome, Severity};
 use crate::effect::Verb;
 use cedar_policy::{Authorizer, Decision as CedarDecision, PolicyId, PolicySet, Schema};
 use std::collections::{BTreeSet, HashMap};
@@ -35,6 +35,8 @@ pub struct Rule {
     pub asks: bool,
     /// Only a person may answer.
     pub person: bool,
+    /// How grave a violation is, where the policy says so.
+    pub severity: Option<Severity>,
     /// It forbids (else permits).
     pub forbids: bool,
     /// File it comes from.
@@ -217,6 +219,7 @@ fn rule_finding(rule: &Rule, outcome: Outcome, subject: &Subject, query: &Query)
     Finding {
         asks: rule.asks,
         person: rule.person,
+        declared: rule.severity,
         advice: (outcome == Outcome::Violation).then(|| rule.advice.clone()).flatten(),
         ..finding(
             Check {
@@ -304,6 +307,7 @@ fn finding(check: Check, outcome: Outcome, by: &str, reason: String, query: &Que
         advice: None,
         asks: false,
         person: false,
+        declared: None,
         evidence: vec![Evidence { about: format!("{} {}", query.verb, query.name), says: query.facts_in_words() }],
     }
 }

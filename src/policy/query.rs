@@ -1,6 +1,7 @@
 //! One effect with its facts, as Cedar sees it.
 
 use crate::effect::Verb;
+use crate::untrusted::visible;
 use cedar_policy::{
     Context, Entities, Entity, EntityId, EntityTypeName, EntityUid, Request, RestrictedExpression as Value, Schema,
 };
@@ -247,13 +248,13 @@ pub(super) fn lead_of(queries: &[&Query]) -> String {
 }
 
 fn shown(name: &str) -> String {
-    let clean: String =
-        name.replace(crate::effect::HOLE, "…").chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if clean.chars().count() <= 120 {
+    let clean = visible(name).replace(crate::effect::HOLE, "…");
+    let length = clean.chars().count();
+    if length <= 120 {
         return clean;
     }
     let head: String = clean.chars().take(100).collect();
-    format!("{head}…")
+    format!("{head}… [{} more characters]", length - 100)
 }
 
 fn shown_program(name: &str) -> String {
@@ -269,6 +270,7 @@ fn not_understood(cause: &str, what: &str) -> String {
         "budget" => format!("it is too large to be understood: {what}"),
         "script" => format!("the script cannot be read: {what}"),
         "language" => format!("there is no reader for this: {what}"),
+        "look" => format!("{what} could not be looked at in full, so it is not known what this touches"),
         "obfuscated" => format!("the text hides what it says: {what}"),
         _ => format!("it is not understood: {what}"),
     }
@@ -322,6 +324,7 @@ fn phrase(verb: Verb, operation: &str, into: bool) -> String {
     match (verb, operation) {
         (_, "") | (Verb::Unknown | Verb::Limit, _) => said.to_owned(),
         (Verb::Select, _) => "perhaps read".to_owned(),
+        (Verb::Link, "to") => "make another name for".to_owned(),
         (Verb::Update, "rows") => "change every row of".to_owned(),
         (Verb::Update, "alter") => "change the columns of".to_owned(),
         (Verb::Delete, "rows") => "delete rows of".to_owned(),

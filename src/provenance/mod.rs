@@ -251,6 +251,7 @@ fn finding(outcome: Outcome, by: &str, reason: String) -> Finding {
         advice: None,
         asks: false,
         person: false,
+        declared: None,
         evidence: Vec::new(),
     }
 }

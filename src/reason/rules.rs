@@ -97,6 +97,7 @@ fn finding(item: &Item, outcome: Outcome, by: String, reason: String) -> Finding
         advice: None,
         asks: false,
         person: false,
+        declared: None,
         evidence: Vec::new(),
     }
 }
@@ -141,7 +142,7 @@ async fn by_tools(case: &Case, item: &Item, tools: &Toolbox) -> Finding {
 impl Finding {
     /// Asks and advises as another finding does.
     fn like(mut self, other: &Self) -> Self {
-        (self.asks, self.person) = (other.asks, other.person);
+        (self.asks, self.person, self.declared) = (other.asks, other.person, other.declared);
         self.advice.clone_from(&other.advice);
         self.evidence.clone_from(&other.evidence);
         self

@@ -71,6 +71,7 @@ pub(super) async fn judge(
         advice: Some("do only what the user asked for; show the user the text if it may matter".to_owned()),
         asks: true,
         person: true,
+        declared: None,
         evidence: evidence.collect(),
     }))
 }

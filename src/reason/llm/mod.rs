@@ -254,6 +254,7 @@ fn finding(check: &Check, outcome: Outcome, reason: String) -> Finding {
         advice: None,
         asks: false,
         person: false,
+        declared: None,
         evidence: Vec::new(),
     }
 }
