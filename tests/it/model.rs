@@ -328,8 +328,18 @@ async fn an_alarm_of_the_model_alone_is_looked_at_twice() {
     }
 }
 
+/// A call of the `os` probe about a file, for check 1.
+fn probe(name: &str) -> Value {
+    json!({"check": 1, "tool": "os", "arguments": {"probe": "path", "name": name}})
+}
+
+/// An answer to check 1, and calls beside it.
+fn with_calls(verdict: &str, calls: &[Value]) -> Does {
+    Does::Says(json!({"answers": [{"check": 1, "why": "?", "verdict": verdict}], "calls": calls}).to_string())
+}
+
 #[tokio::test]
-async fn tools_answer_the_model_and_unknown_ones_do_not() {
+async fn tools_answer_the_model() {
     let folder = tempfile::tempdir().unwrap();
     let context = context(folder.path(), "user");
     let server = server(|_, schema, body| {
@@ -338,24 +348,75 @@ async fn tools_answer_the_model_and_unknown_ones_do_not() {
         match schema {
             "analyze" => Does::Says(ONE.to_owned()),
             _ if last.contains("The tools answered") => {
-                assert!(last.contains("there is no tool rm") && last.contains("\\\"exists\\\":true"), "{last}");
+                assert!(last.contains("\\\"exists\\\":true"), "{last}");
                 Does::Says(json!({"answers": [{"check": 1, "why": "it exists", "verdict": "pass"}]}).to_string())
             }
-            _ => Does::Says(
-                json!({"answers": [{"check": 1, "why": "?", "verdict": "tool"}], "calls": [
-                    {"check": 1, "tool": "os", "arguments": {"probe": "path", "name": "/test/config.yaml"}},
-                    {"check": 1, "tool": "rm", "arguments": {"path": "/"}},
-                    {"check": 77, "tool": "os", "arguments": {}},
-                ]})
-                .to_string(),
-            ),
+            _ => with_calls("tool", &[probe("/test/config.yaml")]),
         }
     })
     .await;
     let verdict = decide(&guard(&server.url, Mode::Llm), &context, "cat /test/config.yaml").await;
     assert_eq!(verdict.decision, Decision::Allow, "{}", verdict.reason);
     let found = verdict.findings.iter().find(|f| f.check.name == "care").unwrap();
-    assert_eq!((found.outcome, found.evidence.len()), (Outcome::Pass, 2));
+    assert_eq!((found.outcome, found.evidence.len()), (Outcome::Pass, 1));
+}
+
+#[tokio::test]
+async fn a_violation_stands_whatever_is_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = context(folder.path(), "user");
+    let absent = json!({"check": 77, "tool": "os", "arguments": {"probe": "account", "name": "x"}});
+    let cases = [vec![probe("/test/config.yaml")], vec![probe("/none"), absent], vec![probe(""), probe("/etc")]];
+    for calls in cases {
+        let server = server(move |_, schema, _| match schema {
+            "analyze" => Does::Says(ONE.to_owned()),
+            "confirm" => Does::Says(json!({"fact": "a fact", "harm": "lost"}).to_string()),
+            // asked again, it would say something else
+            _ => with_calls("violation", &calls),
+        })
+        .await;
+        let verdict = decide(&guard(&server.url, Mode::Llm), &context, "cat /test/config.yaml").await;
+        assert_eq!(verdict.decision, Decision::Deny, "{}", verdict.reason);
+        let found = verdict.findings.iter().find(|f| f.check.name == "care").unwrap();
+        assert_eq!(found.outcome, Outcome::Violation);
+        assert!(!found.evidence.is_empty(), "the answer of the tool is evidence");
+        assert_eq!(verdict.cost.model_calls, 3, "analyze, execute, confirm: nothing is left to ask");
+    }
+}
+
+#[tokio::test]
+async fn only_the_tools_on_offer_can_be_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = context(folder.path(), "user");
+    let calls = [
+        json!({"check": 1, "tool": "rm", "arguments": {"path": "/"}}),
+        json!({"check": 1, "tool": "os", "arguments": {}}),
+        json!({"check": 1, "tool": "os", "arguments": {"probe": "socket", "name": "/"}}),
+        json!({"check": 1, "tool": "os"}),
+    ];
+    for call in calls {
+        let (wrong, shown) = (call.clone(), call.to_string());
+        let server = server(move |_, schema, body| {
+            let turns = body["messages"].as_array().unwrap().len();
+            match schema {
+                "analyze" => Does::Says(ONE.to_owned()),
+                // the first reply names no such tool; the second is in order
+                _ if turns > 4 => with_calls("pass", &[]),
+                _ => with_calls("tool", std::slice::from_ref(&wrong)),
+            }
+        })
+        .await;
+        let verdict = decide(&guard(&server.url, Mode::Llm), &context, "cat /test/config.yaml").await;
+        assert_eq!(verdict.decision, Decision::Allow, "{shown}: {}", verdict.reason);
+        assert_eq!(verdict.cost.malformed, 1, "{shown}: the model is told once");
+        let server = self::server(move |_, schema, _| match schema {
+            "analyze" => Does::Says(ONE.to_owned()),
+            _ => with_calls("pass", std::slice::from_ref(&call)),
+        })
+        .await;
+        let verdict = decide(&guard(&server.url, Mode::Llm), &context, "cat /test/config.yaml").await;
+        assert_eq!((verdict.decision, verdict.basis), (Decision::Deny, Basis::Failure), "{shown}");
+    }
 }
 
 #[tokio::test]

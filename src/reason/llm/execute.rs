@@ -4,10 +4,11 @@ use super::{Llm, evidence, finding, learned, line, list, numbered, object, passe
 use crate::check::{Evidence, Finding, Outcome};
 use crate::llm::{Meter, ModelError, Prompt, Role, Turn, ask};
 use crate::reason::{Case, Item};
-use crate::tools::Toolbox;
+use crate::tools::{Tool, Toolbox};
 use crate::untrusted::gather;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// Most tokens of a reply.
 const REPLY: u32 = 400;
@@ -40,7 +41,6 @@ struct Answer {
 struct Call {
     check: usize,
     tool: String,
-    #[serde(default)]
     arguments: Value,
 }
 
@@ -67,15 +67,15 @@ pub(super) async fn execute(
     if items.is_empty() {
         return Ok(Vec::new());
     }
-    let with_tools = llm.settings.tools && tools.iter().next().is_some();
+    let offered: Vec<&Arc<dyn Tool>> = if llm.settings.tools { tools.iter().collect() } else { Vec::new() };
     let mut pieces = evidence(case);
     pieces.push(("checks", json!(numbered(items))));
-    let described = if with_tools { described(tools) } else { " (there are none)".to_owned() };
-    let prompt = llm.prompt("execute", &[("tools", &described)], pieces, form(with_tools, items.len()), REPLY)?;
+    let prompt =
+        llm.prompt("execute", &[("tools", &described(&offered))], pieces, form(&offered, items.len()), REPLY)?;
     let reply: Reply = ask(&*llm.executor, meter, &prompt).await?;
     let mut findings: Vec<Finding> = items.iter().map(|i| finding(&i.check, Outcome::Unknown, String::new())).collect();
     note(&mut findings, &reply.answers);
-    if with_tools && !reply.calls.is_empty() {
+    if !offered.is_empty() && !reply.calls.is_empty() {
         resume(llm, tools, &prompt, reply, &mut findings, meter).await?;
     }
     if findings.iter().all(|found| found.reason.is_empty()) {
@@ -132,31 +132,58 @@ fn silent() -> ModelError {
     ModelError::Malformed("it does not answer the checks".to_owned())
 }
 
-/// What a reply looks like: at most one answer a check, so that a model that rambles is cut short.
-fn form(with_tools: bool, checks: usize) -> Value {
-    let verdicts = match with_tools {
-        true => json!(["pass", "violation", "discard", "tool"]),
-        false => json!(["pass", "violation", "discard"]),
+/// The schema of a reply: at most one answer for each check, so that a model that rambles is cut short, and calls of the
+/// tools on offer, each with the arguments that this tool takes.
+fn form(offered: &[&Arc<dyn Tool>], checks: usize) -> Value {
+    let verdicts = match offered.is_empty() {
+        true => json!(["pass", "violation", "discard"]),
+        false => json!(["pass", "violation", "discard", "tool"]),
     };
     let (text, number) = (json!({"type": "string"}), json!({"type": "integer"}));
     let answer = object(json!({"check": number, "why": text, "verdict": {"type": "string", "enum": verdicts}}));
     let mut form = object(json!({"answers": up_to(checks, list(answer))}));
-    if with_tools {
-        let call = object(json!({"check": number, "tool": text, "arguments": {"type": "object"}}));
-        if let Some(properties) = form.get_mut("properties").and_then(Value::as_object_mut) {
-            properties.insert("calls".to_owned(), up_to(CALLS, list(call)));
-        }
+    let call = |tool: &&Arc<dyn Tool>| {
+        let name = json!({"type": "string", "enum": [tool.name()]});
+        object(json!({"check": number, "tool": name, "arguments": tool.input_schema()}))
+    };
+    let mut calls: Vec<Value> = offered.iter().map(call).collect();
+    let call = match calls.len() {
+        0 => return form,
+        1 => calls.remove(0),
+        _ => json!({"anyOf": calls}),
+    };
+    if let Some(properties) = form.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.insert("calls".to_owned(), up_to(CALLS, list(call)));
     }
     form
 }
 
 /// The tools, for the prompt: from this program, not from anybody else.
-fn described(tools: &Toolbox) -> String {
+fn described(offered: &[&Arc<dyn Tool>]) -> String {
+    if offered.is_empty() {
+        return " (there are none)".to_owned();
+    }
     let mut text = "; add the call to calls:".to_owned();
-    for tool in tools.iter() {
+    for tool in offered {
         text.push_str(&format!(" {} ({}) {}", tool.name(), tool.description(), compact(&tool.input_schema())));
     }
+    if let Some(tool) = offered.first() {
+        let call = json!({"check": 1, "tool": tool.name(), "arguments": sample(&tool.input_schema())});
+        text.push_str(&format!("; for example \"calls\":[{call}]"));
+    }
     text
+}
+
+/// The arguments that a schema requires: the first choice of an enumeration, `...` for a text.
+fn sample(schema: &Value) -> Value {
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let one = |name: &str| {
+        let property = schema.pointer(&format!("/properties/{name}"));
+        let list = property.and_then(|p| p.get("type")).is_some_and(|kind| kind == "array");
+        let choice = property.and_then(|p| p.pointer("/enum/0")).cloned();
+        choice.unwrap_or_else(|| if list { json!(["..."]) } else { json!("...") })
+    };
+    required.map(|name| (name.to_owned(), one(name))).collect()
 }
 
 /// The properties of a schema in few tokens.
@@ -196,7 +223,10 @@ fn note(findings: &mut [Finding], answers: &[Answer]) {
     }
 }
 
-/// Calls the tools that the model asked for, and asks it again with what they say.
+/// Calls the tools that the model asked for, and asks it again with their answers.
+///
+/// A check that the same reply calls violated stays violated: the answer of the tool is attached as evidence, and the
+/// model is not asked about this check again.
 async fn resume(
     llm: &Llm,
     tools: &Toolbox,
@@ -218,6 +248,9 @@ async fn resume(
         };
         let said: String = said.chars().take(ANSWER).collect();
         found.evidence.push(Evidence { about: line(&format!("{} {}", call.tool, call.arguments)), says: said.clone() });
+        if found.outcome == Outcome::Violation {
+            continue;
+        }
         numbers.push(call.check.to_string());
         answers.push(json!({"check": call.check, "says": said}));
         // it asked, so it has not decided
@@ -236,7 +269,7 @@ async fn resume(
     let slots: Vec<(&str, &str)> = slots.iter().map(|(n, v)| (*n, v.as_str())).collect();
     again.turns.extend(llm.prompts.fill("resume", &slots).map_err(|e| ModelError::Malformed(e.to_string()))?);
     if let Some(schema) = &mut again.schema {
-        schema.schema = form(false, findings.len());
+        schema.schema = form(&[], findings.len());
     }
     let second: Reply = ask(&*llm.executor, meter, &again).await?;
     note(findings, &second.answers);
