@@ -86,6 +86,8 @@ struct Record {
     #[serde(default)]
     kinds: Vec<(String, String)>,
     signature: Option<String>,
+    /// Absent in records of the first release.
+    approvable: Option<bool>,
     verdict: Said,
 }
 
@@ -133,9 +135,12 @@ fn approve(memory: &Memory, id: &str, record: &Record, uses: u32, days: u32) -> 
         return Err(cannot("only what was asked can be approved; a deny comes from a policy, and an allow needs none"));
     }
     let Some(signature) = record.signature.clone() else {
-        return Err(cannot("part of it is unknown or only decided while it runs"));
+        return Err(cannot(
+            "part of it is only decided while it runs, or is a program whose file cannot be found and read; put the constant \
+             words in, or let a person run it",
+        ));
     };
-    if record.verdict.ask_of.as_deref() != Some("model") {
+    if !record.approvable.unwrap_or(record.verdict.ask_of.as_deref() == Some("model")) {
         return Err(cannot("its policy wants a person to answer each time"));
     }
     Ok(memory.approve(&Grant {

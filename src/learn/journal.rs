@@ -3,7 +3,7 @@
 //! A thread writes; a check only waits where a thousand records wait already, within its own deadline.
 
 use super::refined::{self, Refined};
-use super::{embedded_text, kinds, signature, targets};
+use super::{approvable, embedded_text, kinds, signature, targets};
 use crate::action::Context;
 use crate::check::{Authority, Outcome};
 use crate::embed::Embedder;
@@ -72,7 +72,9 @@ impl Episode {
             "targets": targets(&case.gathered.queries),
             "observed": !case.context.observations.is_empty(),
             "kinds": kinds(&case.gathered.queries),
-            "signature": signature(case, &case.context),
+            // only what was asked can be approved
+            "signature": (verdict.decision == Decision::Ask).then(|| signature(case, &case.context)).flatten(),
+            "approvable": approvable(&verdict.findings),
             "verdict": clean(json!(verdict)),
         });
         DecisionRecord {

@@ -3,7 +3,8 @@
 //! 1. [`Journal`] records every decision in the memory's database, and learns from clean episodes where asked to.
 //! 2. [`Refined`] is what a model made of a checklist; it teaches by the rules in `refined.rs`.
 //! 3. [`feedback`] turns what an operator says of a recorded verdict into bounded evidence.
-//! 4. [`signature`] names exactly one action for one principal; [`triggers`] are what recalls a lesson.
+//! 4. [`signature`] names exactly one action for one principal, in normal form; [`answerable`] says which findings an
+//!    approval of it answers; [`triggers`] are what recalls a lesson.
 
 pub mod feedback;
 mod journal;
@@ -14,7 +15,10 @@ pub use journal::{Episode, Journal};
 pub use refined::{Refined, SAME};
 
 use crate::action::Context;
-use crate::effect::{HOLE, Verb};
+use crate::check::{Finding, Outcome};
+use crate::effect::shell::CHANGED;
+use crate::effect::{self, Cause, HOLE, Verb};
+use crate::facts;
 use crate::memory::Key;
 use crate::policy::Query;
 use crate::reason::Case;
@@ -119,25 +123,45 @@ fn above(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').filter(|(at, _)| *at > 0).take(ABOVE).filter_map(|(at, _)| path.get(..at))
 }
 
-/// Names exactly this action for this principal and agent: programs, effects, resolved paths, digests of
-/// scripts. `None` where something is unknown or not constant, so that no approval can cover it.
+/// A finding that an approval of exactly this action answers: an ask of policy, or an effect that no policy understands and
+/// that the [`signature`] covers. Never a forbid, and never an ask that policy wants of a person each time.
+#[must_use]
+pub fn answerable(finding: &Finding) -> bool {
+    match finding.outcome {
+        Outcome::Violation => finding.asks && !finding.person,
+        Outcome::Unknown => finding.by == "policy:understood",
+        Outcome::Pass | Outcome::Discarded => false,
+    }
+}
+
+/// Every finding that keeps the action from being allowed could be answered by an approval of exactly this action.
+#[must_use]
+pub fn approvable(findings: &[Finding]) -> bool {
+    use crate::check::Authority;
+    let open = |f: &&Finding| f.outcome != Outcome::Pass && f.outcome != Outcome::Discarded;
+    let binding = |f: &&Finding| f.check.required || f.check.authority == Authority::Policy;
+    findings.iter().filter(open).filter(binding).all(answerable)
+}
+
+/// Names exactly this action for this principal and agent: its normal form with all arguments, its effects on resolved
+/// paths, the digests of programs that no table knows. `None` where something is unknown that has no digest, or is not
+/// constant, so that no approval can cover it.
 #[must_use]
 pub fn signature(case: &Case, context: &Context) -> Option<String> {
-    let account = context.environment.as_ref().map(|e| e.account(&context.identity.name));
+    let account = facts::account(context);
     let mut lines = Vec::with_capacity(case.gathered.queries.len());
     for query in &case.gathered.queries {
         let open = query.anywhere || query.below || query.name.contains(HOLE) || query.detail.contains(HOLE);
-        if query.verb == Verb::Unknown || open {
+        if open {
             return None;
         }
-        let resolved = match (&context.environment, &account) {
-            (Some(environment), Some(account)) if query.kind == "path" => {
-                environment.path(&query.name, account).resolved
-            }
+        let resolved = match &context.environment {
+            Some(environment) if query.kind == "path" => environment.path(&query.name, &account).resolved,
             _ => String::new(),
         };
+        let content = if query.verb == Verb::Unknown { unknown_content(query, context)? } else { String::new() };
         lines.push(format!(
-            "{}\u{0}{}\u{0}{}\u{0}{}\u{0}{resolved}\u{0}{}\u{0}{}\u{0}{}{}{}{}",
+            "{}\u{0}{}\u{0}{}\u{0}{}\u{0}{resolved}\u{0}{}\u{0}{}\u{0}{}{}{}{}\u{0}{content}",
             query.verb,
             query.operation,
             query.kind,
@@ -154,10 +178,25 @@ pub fn signature(case: &Case, context: &Context) -> Option<String> {
         return None;
     }
     lines.sort();
+    let form = effect::normal(&case.action, &account.home);
+    let identity = serde_json::to_string(&context.identity).ok()?;
     let mut hash = Sha256::new();
-    for part in [&context.identity.name, &context.agent].into_iter().chain(&lines) {
+    for part in [&identity, &context.agent, &form.to_string()].into_iter().chain(&lines) {
         hash.update(part.len().to_le_bytes());
         hash.update(part);
     }
     Some(crate::hex(&hash.finalize()))
+}
+
+/// What stands for the content of something that is not understood: where the program lies that no table knows, and the
+/// digest of its file. A path that such a program is given has none of its own. `None` for every other unknown.
+fn unknown_content(query: &Query, context: &Context) -> Option<String> {
+    let environment = context.environment.as_ref()?;
+    let at = |path: &str| Some(format!("{path}\u{0}{}", environment.file_digest(path)?));
+    match query.kind.as_str() {
+        "path" => Some(String::new()),
+        kind if kind == Cause::Program.as_str() => at(&environment.program(&query.name)?),
+        kind if kind == Cause::Script.as_str() && query.detail != CHANGED => at(&query.name),
+        _ => None,
+    }
 }

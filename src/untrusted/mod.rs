@@ -4,7 +4,8 @@
 //!    each time. Whoever wrote the text cannot know the nonce, and JSON leaves it no line of its own.
 //!    Observations are [`Untrusted`], which cannot be formatted at all.
 //! 2. [`redact`] takes secrets out of what is kept or shown.
-//! 3. [`segment`] cuts it into sentences under a budget; [`html`] finds what a page hides from its reader.
+//! 3. [`visible`] shows a person what is written, hidden characters too.
+//! 4. [`segment`] cuts it into sentences under a budget; [`html`] finds what a page hides from its reader.
 //!
 //! Recalled checklists, paraphrases and a model's own earlier findings are untrusted too.
 
@@ -12,9 +13,11 @@ pub mod html;
 mod redact;
 pub mod segment;
 mod text;
+mod visible;
 
 pub use redact::redact;
 pub use text::Untrusted;
+pub use visible::{visible, visible_json};
 
 use serde_json::{Map, Value};
 

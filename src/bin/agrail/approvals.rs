@@ -3,9 +3,8 @@
 use crate::config::Config;
 use crate::memory::may_approve;
 use crate::show::plain;
-use agrail::approvals::{Approvals, Word};
+use agrail::approvals::{Approvals, Waiting, Word};
 use anyhow::Result;
-use comfy_table::{ContentArrangement, Table, presets};
 use std::process::ExitCode;
 
 /// Questions that wait for a person: list them, approve one or reject it.
@@ -40,6 +39,19 @@ enum Command {
     },
 }
 
+/// A question: what would happen, then the whole action.
+fn asked(one: &Waiting) -> String {
+    let mut text = format!("{}  {} for {}\n", one.id, plain(&one.agent), plain(&one.identity));
+    text.push_str(&format!("  why     {}\n", plain(&one.reason)));
+    for (place, effect) in one.effects.iter().enumerate() {
+        let head = if place == 0 { "would" } else { "" };
+        text.push_str(&format!("  {head:7} {}\n", plain(effect)));
+    }
+    let mark = if one.cut { " (cut: it cannot be approved)" } else { "" };
+    text.push_str(&format!("  action{mark}  {}\n", plain(&one.action)));
+    text
+}
+
 /// Runs the subcommand.
 pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let approvals = Approvals::open(&config.approvals_path()?)?;
@@ -51,24 +63,21 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
                 println!("{}", serde_json::to_string_pretty(&waiting)?);
                 return Ok(ExitCode::SUCCESS);
             }
-            let mut table = Table::new();
-            table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
-            table.set_header(["verdict", "agent", "for", "action", "why it is asked"]);
             for one in &waiting {
-                let action: String = one.action.chars().take(200).collect();
-                table.add_row([
-                    &one.id,
-                    &plain(&one.agent),
-                    &plain(&one.identity),
-                    &plain(&action),
-                    &plain(&one.reason),
-                ]);
+                println!("{}", asked(one));
             }
-            println!("{table}\nanswer one: agrail approvals approve|reject VERDICT");
+            match waiting.len() {
+                0 => println!("nothing waits for an answer"),
+                _ => println!("answer one: agrail approvals approve|reject VERDICT"),
+            }
         }
         Some(Command::Approve { id, token }) => {
             may_approve(config, token.as_deref())?;
+            let waiting = approvals.waiting()?.into_iter().find(|one| one.id == *id);
             approvals.answer(id, Word::Approved, &who)?;
+            if let Some(one) = waiting {
+                println!("{}", asked(&one));
+            }
             println!("approved: it may run once within 15 minutes, if nothing changes; let the agent try again");
         }
         Some(Command::Reject { id }) => {

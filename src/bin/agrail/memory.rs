@@ -157,7 +157,10 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
                 }
             };
             match learn::feedback::learn(&memory, &verdict, feedback, &who)? {
-                Learnt::Entry(entry) => changed(&entry),
+                Learnt::Entry(entry) => {
+                    about(&memory, &verdict)?;
+                    changed(&entry);
+                }
                 Learnt::PolicyDecided(by) => {
                     println!(
                         "nothing was learnt: {by} decided, and memory does not override it; see 'agrail policy explain {by}'"
@@ -167,6 +170,21 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What was said something of: its effects, then the whole action.
+fn about(memory: &Memory, verdict: &str) -> Result<()> {
+    let record: serde_json::Value = serde_json::from_str(&memory.decision(verdict)?.record)?;
+    let effects = record.pointer("/verdict/effects").and_then(serde_json::Value::as_array);
+    let text = |value: &serde_json::Value, key: &str| {
+        value.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
+    };
+    for effect in effects.into_iter().flatten() {
+        println!("  would  {}", plain(&format!("{} {}", text(effect, "verb"), text(effect, "target"))));
+    }
+    let action = record.get("action").cloned().unwrap_or_default();
+    println!("  action {}", agrail::untrusted::visible_json(&action));
+    Ok(())
 }
 
 /// An agent must not approve itself: a terminal, or a secret that it does not have.

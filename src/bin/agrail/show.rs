@@ -18,9 +18,9 @@ pub fn colour(decision: Decision) -> Style {
     colour.on_default().bold()
 }
 
-/// Text that an agent chose must not move the cursor or change colours.
+/// Text that an agent chose must not move the cursor, change colours, turn around or hide: a line with escapes.
 pub fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    agrail::untrusted::visible(text).into_owned()
 }
 
 /// Prints a verdict.
@@ -73,7 +73,7 @@ fn list_effects(out: &mut impl Write, verdict: &Verdict) -> Result<()> {
         writeln!(out, "  {:9} {}", effect.verb, plain(&effect.target))?;
     }
     if verdict.effects.len() > 20 {
-        writeln!(out, "  … and {} more", verdict.effects.len() - 20)?;
+        writeln!(out, "  … and {} more; --json lists them", verdict.effects.len() + verdict.effects_left_out - 20)?;
     }
     Ok(())
 }
@@ -110,6 +110,12 @@ fn list_checks(out: &mut impl Write, verdict: &Verdict) -> Result<()> {
         for evidence in finding.evidence.iter().take(3) {
             writeln!(out, "        {DIM}{}: {}{DIM:#}", plain(&evidence.about), plain(&evidence.says))?;
         }
+        if finding.evidence.len() > 3 {
+            writeln!(out, "        {DIM}… and {} more{DIM:#}", finding.evidence.len() - 3)?;
+        }
+    }
+    if shown.len() > 20 {
+        writeln!(out, "  … and {} more", shown.len() - 20)?;
     }
     Ok(())
 }

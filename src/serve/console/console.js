@@ -5,13 +5,17 @@ const status = document.getElementById('status');
 let view = 'decisions';
 let shown = 0;
 
+// What agents wrote may hide or turn around: such characters are shown as escapes.
+const hidden = /(?![ \n])[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}]/gu;
+const visible = text => text.replace(hidden, c => '\\u{' + c.codePointAt(0).toString(16) + '}');
+
 function el(name, fields, ...inside) {
   const node = document.createElement(name);
   for (const [key, value] of Object.entries(fields || {})) {
     if (key === 'on') node.addEventListener('click', value);
     else node.setAttribute(key, value);
   }
-  node.append(...inside.map(part => part instanceof Node ? part : document.createTextNode(part == null ? '' : String(part))));
+  node.append(...inside.map(part => part instanceof Node ? part : document.createTextNode(part == null ? '' : visible(String(part)))));
   return node;
 }
 
@@ -27,7 +31,8 @@ async function call(path, body) {
 const when = ms => new Date(ms).toISOString().replace('T', ' ').slice(0, 19);
 const brief = action => {
   const text = action.command || action.url || action.statement || action.source || action.text || action.element || '';
-  return (action.tool ? action.tool + ' ' + JSON.stringify(action.arguments) : text).slice(0, 160);
+  const all = action.tool ? action.tool + ' ' + JSON.stringify(action.arguments) : text;
+  return all.length > 160 ? all.slice(0, 160) + '… [' + (all.length - 160) + ' more]' : all;
 };
 const word = decision => el('span', { class: decision }, decision);
 
@@ -57,8 +62,9 @@ async function decision(id) {
     rows([['Decision', word(v.decision)], ['Why', v.reason], ['Instead', v.advice || '-'], ['Rests on', v.basis], ['When (UTC)', when(d.at_ms)],
       ['Agent', d.agent], ['For', d.identity.name], ['Request', d.request || 'not known'], ['Memory', memory],
       ['Cost', v.cost.wall_us + ' µs, ' + v.cost.model_calls + ' model calls']]),
-    el('h2', {}, 'Action'), el('pre', {}, JSON.stringify(d.action, null, 2)),
     el('h2', {}, 'Effects'), table(['Does', 'To'], v.effects.map(e => [e.verb, el('code', {}, e.target)]), 'Effects'),
+    v.effects_left_out ? el('p', {}, 'and ' + v.effects_left_out + ' more') : '',
+    el('h2', {}, 'Action'), el('pre', {}, JSON.stringify(d.action, null, 2)),
     el('h2', {}, 'Checks'), table(['Check', 'Outcome', 'Answered by', 'Why', 'Evidence'], v.findings.map(f => [
       f.check.category + ': ' + f.check.name, f.outcome, f.by, f.reason,
       el('div', {}, ...(f.evidence || []).map(e => el('p', {}, e.about + ': ', el('q', {}, e.says)))),
@@ -73,12 +79,14 @@ async function approvals() {
   const found = await call('/v1/approvals');
   count(found.length);
   const answer = (id, says) => act(async () => { await call('/v1/approvals/' + encodeURIComponent(id), { says }); await approvals(); }, says + ': ' + id);
-  show(el('h2', {}, 'Approvals'), found.length ? table(['Asked (UTC)', 'Agent', 'Action', 'Why it is asked', 'Answer'], found.map(w => [
-    when(w.asked_ms), w.agent + ' for ' + w.identity, el('code', {}, w.action), w.reason,
+  const question = w => el('section', { class: 'question', 'aria-label': 'Question ' + w.id },
+    el('p', {}, when(w.asked_ms) + ' UTC, ' + w.agent + ' for ' + w.identity + ': ' + w.reason),
+    el('h3', {}, 'What it would do'), el('ul', {}, ...w.effects.map(effect => el('li', {}, el('code', {}, effect)))),
+    el('h3', {}, w.cut ? 'The action, cut: it cannot be approved' : 'The whole action'), el('pre', {}, w.action),
     el('div', { class: 'row' },
-      el('button', { type: 'button', on: () => answer(w.id, 'approve'), 'aria-label': 'Approve ' + w.id }, 'Approve once'),
-      el('button', { type: 'button', on: () => answer(w.id, 'reject'), 'aria-label': 'Reject ' + w.id }, 'Reject')),
-  ]), 'Approvals') : 'Nothing waits for an answer.');
+      w.cut ? '' : el('button', { type: 'button', on: () => answer(w.id, 'approve'), 'aria-label': 'Approve ' + w.id }, 'Approve once'),
+      el('button', { type: 'button', on: () => answer(w.id, 'reject'), 'aria-label': 'Reject ' + w.id }, 'Reject')));
+  show(el('h2', {}, 'Approvals'), ...(found.length ? found.map(question) : ['Nothing waits for an answer.']));
 }
 
 function count(n) {

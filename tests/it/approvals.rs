@@ -1,0 +1,179 @@
+//! What a person sees of a question, and what an answer covers.
+
+use crate::guard::{context, decide};
+use agrail::action::Action;
+use agrail::approvals::{ApprovalError, Approvals, Word};
+use agrail::embed::{MINILM_DIMENSIONS, MINILM_ID};
+use agrail::learn::{Feedback, feedback};
+use agrail::memory::Memory;
+use agrail::{Decision, Guard};
+use serde_json::json;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+fn queue(folder: &Path) -> (Approvals, Guard) {
+    let approvals = Approvals::open(&folder.join("approvals.db")).unwrap();
+    (approvals.clone(), Guard::builder().approvals(approvals).build().unwrap())
+}
+
+#[tokio::test]
+async fn the_whole_action_is_shown_and_nothing_hides() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = context(folder.path(), "user");
+    let (approvals, guard) = queue(folder.path());
+    let filler = "x".repeat(9_000);
+    let command = format!("frobnicate '{filler}' \u{202e}\u{200b}\u{1b}[2K '{filler}' --at-the-end");
+    assert_eq!(decide(&guard, &context, &command).await.decision, Decision::Ask);
+    let one = approvals.waiting().unwrap().remove(0);
+    assert!(one.action.contains("--at-the-end") && !one.cut, "{}", one.action.len());
+    for hidden in ["\\u202e", "\\u200b", "\\u001b"] {
+        assert!(one.action.contains(hidden), "{hidden}");
+    }
+    assert!(one.action.is_ascii());
+    let action: Action = serde_json::from_str(&one.action).unwrap();
+    assert_eq!(action, Action::Shell { command, cwd: None }, "it is the action itself");
+    assert!(one.effects.iter().any(|effect| effect.contains("frobnicate")), "{:?}", one.effects);
+}
+
+#[tokio::test]
+async fn effects_that_are_asked_about_come_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = context(folder.path(), "user");
+    let (approvals, guard) = queue(folder.path());
+    let reads: String = (0..300).map(|n| format!("cat project/{n}; ")).collect();
+    let asked = decide(&guard, &context, &format!("{reads} pip install requests")).await;
+    assert_eq!(asked.decision, Decision::Ask, "{}", asked.reason);
+    let one = approvals.waiting().unwrap().remove(0);
+    assert!(one.effects[0].contains("install"), "{:?}", &one.effects[..3]);
+    assert!(one.effects.len() > 300, "all of them: {}", one.effects.len());
+}
+
+#[tokio::test]
+async fn what_cannot_be_shown_cannot_be_approved() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = context(folder.path(), "user");
+    let (approvals, guard) = queue(folder.path());
+    let call =
+        Action::ToolCall { server: None, tool: "send_money".into(), arguments: json!({"note": "x".repeat(300_000)}) };
+    assert_eq!(guard.check(&call, &context).await.decision, Decision::Ask);
+    let one = approvals.waiting().unwrap().remove(0);
+    assert!(one.cut && one.action.contains("more bytes]"), "the cut is marked");
+    assert!(matches!(approvals.answer(&one.id, Word::Approved, "me"), Err(ApprovalError::TooLong(_))));
+    approvals.answer(&one.id, Word::Rejected, "me").unwrap();
+}
+
+#[test]
+fn a_queue_of_the_first_release_is_brought_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("approvals.db");
+    let old = rusqlite::Connection::open(&file).unwrap();
+    old.execute_batch(
+        "CREATE TABLE ticket(id TEXT PRIMARY KEY, bound TEXT NOT NULL, state TEXT NOT NULL, until_ms INTEGER NOT NULL,
+         asked_ms INTEGER NOT NULL, action TEXT NOT NULL, reason TEXT NOT NULL, agent TEXT NOT NULL, identity TEXT NOT NULL,
+         by TEXT NOT NULL DEFAULT '');
+         INSERT INTO ticket VALUES('a', 'b', 'approved', 9000000000000, 1, '{}', 'r', 'g', 'i', '');
+         PRAGMA user_version = 1;",
+    )
+    .unwrap();
+    drop(old);
+    assert!(Approvals::open(&file).unwrap().waiting().unwrap().is_empty());
+    rusqlite::Connection::open(&file).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    assert!(matches!(Approvals::open(&file), Err(ApprovalError::Newer(99))));
+}
+
+/// Approves the first action in memory; which of the others are then allowed.
+async fn covered(root: &Path, first: &Action, others: &[Action]) -> Vec<bool> {
+    let context = context(root, "user");
+    let memory = Memory::in_memory(MINILM_ID, MINILM_DIMENSIONS).unwrap();
+    let guard = Guard::builder().memory(memory.clone()).build().unwrap();
+    let asked = guard.check(first, &context).await;
+    assert_eq!(asked.decision, Decision::Ask, "{}", asked.reason);
+    guard.settle().await.unwrap();
+    feedback::learn(&memory, &asked.id, Feedback::Approve { uses: 100, days: 1 }, "me").unwrap();
+    let mut allowed = Vec::new();
+    for action in others {
+        allowed.push(guard.check(action, &context).await.decision == Decision::Allow);
+    }
+    allowed
+}
+
+fn shell(command: &str) -> Action {
+    Action::Shell { command: command.to_owned(), cwd: Some("/home/user/project".into()) }
+}
+
+#[tokio::test]
+async fn an_approval_covers_the_same_in_other_spellings_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let others = [
+        ("git push -f origin main", true),
+        ("git   push --force origin 'main'", true),
+        ("cd /home/user/project && git push --force origin main", true),
+        ("git push --force origin release", false),
+        ("git push --force origin main --tags", false),
+        ("git push --force upstream main", false),
+        ("GIT_DIR=/x git push --force origin main", false),
+        ("git push --force origin main; ls", false),
+        ("git -C /srv push --force origin main", false),
+    ];
+    let actions: Vec<Action> = others.iter().map(|(command, _)| shell(command)).collect();
+    let found = covered(folder.path(), &shell("git push --force origin main"), &actions).await;
+    for ((command, expected), found) in others.iter().zip(found) {
+        assert_eq!(found, *expected, "{command}");
+    }
+}
+
+#[tokio::test]
+async fn an_approved_call_covers_each_of_its_arguments() {
+    let folder = tempfile::tempdir().unwrap();
+    let call = |arguments| Action::ToolCall { server: None, tool: "send_money".to_owned(), arguments };
+    let found = covered(
+        folder.path(),
+        &call(json!({"to": "alice", "amount": 5})),
+        &[
+            call(json!({"amount": 5, "to": "alice"})),
+            call(json!({"to": "mallory", "amount": 5})),
+            call(json!({"to": "alice", "amount": 50000})),
+            call(json!({"to": "alice", "amount": 5, "memo": "x"})),
+            Action::ToolCall {
+                server: Some("bank".into()),
+                tool: "send_money".into(),
+                arguments: json!({"to": "alice", "amount": 5}),
+            },
+        ],
+    )
+    .await;
+    assert_eq!(found, [true, false, false, false, false]);
+}
+
+#[tokio::test]
+async fn an_in_house_program_is_approved_by_its_content() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("usr/bin/deployctl");
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    let write = |content: &[u8]| {
+        fs::write(&program, content).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    write(b"\x7fELF one");
+    let others = [
+        "deployctl status",
+        "deployctl promote",
+        "deployctl status --reset",
+        "sudo deployctl status",
+        "otherctl status",
+    ];
+    let actions: Vec<Action> = others.iter().map(|command| shell(command)).collect();
+    assert_eq!(covered(folder.path(), &shell("deployctl status"), &actions).await, [true, false, false, false, false]);
+    // another program under the same name
+    let context = context(folder.path(), "user");
+    let memory = Memory::in_memory(MINILM_ID, MINILM_DIMENSIONS).unwrap();
+    let guard = Guard::builder().memory(memory.clone()).build().unwrap();
+    let asked = guard.check(&shell("deployctl status"), &context).await;
+    guard.settle().await.unwrap();
+    feedback::learn(&memory, &asked.id, Feedback::Approve { uses: 5, days: 1 }, "me").unwrap();
+    write(b"\x7fELF two");
+    assert_eq!(guard.check(&shell("deployctl status"), &context).await.decision, Decision::Ask);
+    write(b"\x7fELF one");
+    assert_eq!(guard.check(&shell("deployctl status"), &context).await.decision, Decision::Allow);
+}
