@@ -164,7 +164,11 @@ fn environment(sources: &Sources) -> Result<Environment, EmbedError> {
     if let Some(environment) = &*kept {
         return Ok(environment.clone());
     }
-    let made = builder.with_name("agrail").build().map_err(|error| EmbedError::Model(error.to_string()))?;
+    let made = builder
+        .with_name("agrail")
+        .with_telemetry(false)
+        .build()
+        .map_err(|error| EmbedError::Model(error.to_string()))?;
     Ok(kept.insert(made).clone())
 }
 

@@ -68,6 +68,15 @@ pub enum EmbedError {
         /// What the system said.
         reason: String,
     },
+    /// The runtime library keeps and sends telemetry.
+    #[error(
+        "{path} sends telemetry: builds of ONNX Runtime from 1.29 on keep a device id and usage events, and send them; \
+         name one without (1.24 to 1.28, or built without telemetry), or let the pinned one be fetched"
+    )]
+    Telemetry {
+        /// The library.
+        path: PathBuf,
+    },
     /// A file is there but is not the one that is pinned.
     #[error("{path} is not the expected {file}: its sha256 is {found}, not {expected}")]
     WrongHash {

@@ -30,23 +30,24 @@ pub(super) const RUNTIME: Option<Package> = if !cfg!(all(target_os = "linux", ta
 } else if cfg!(target_arch = "x86_64") {
     Some(Package {
         requirement: RUNTIME_REQUIREMENT,
-        wheel: "74a6a52994616c4d18b33db1e13c226333a70a6ba07480a5cab9c2a50dff1430",
+        wheel: "54fa221d669282bd8f582708ce4c96010a7e9fb0661f9006b37fe2fedafb73fe",
         options: &["--platform=manylinux_2_28_x86_64", "--python-version=313", "--implementation=cp", "--abi=cp313"],
         inside: RUNTIME_INSIDE,
-        sha256: "fc44112fbe06d7d689c57e11d3862031f64711007e4ee020f8eed5185fd2c1d3",
+        sha256: "aa4079d18f4ea7a5f3a94d80cd4bbe0f2740436626622d64d793803a20381083",
     })
 } else if cfg!(target_arch = "aarch64") {
     Some(Package {
         requirement: RUNTIME_REQUIREMENT,
-        wheel: "dcaedc50333876f3829ab966b242147f0e548229e29c36fe44622ecf748c25ee",
+        wheel: "f649dd6f6452d12a8059888aa489fe519e062e18793dac72b9efa0f9fdb64135",
         options: &["--platform=manylinux_2_28_aarch64", "--python-version=313", "--implementation=cp", "--abi=cp313"],
         inside: RUNTIME_INSIDE,
-        sha256: "8aa3b76b28c778a2b1dd660d34161adb1d508c9ccd04ff9dc80e26eca5df8467",
+        sha256: "23a37c2994bc273e1d59a4f49af6cba5bf1cfbc29f04907ec27df375aba50a7d",
     })
 } else {
     None
 };
 
-/// The package of the runtime.
-pub(super) const RUNTIME_REQUIREMENT: &str = "onnxruntime==1.31.1";
-const RUNTIME_INSIDE: &str = "onnxruntime/capi/libonnxruntime.so.1.31.1";
+/// The package of the runtime: the last version whose Linux build holds no telemetry client. Later ones write a device id
+/// and a store of events below the user's cache folder as soon as they are loaded, whatever the caller switches off.
+pub(super) const RUNTIME_REQUIREMENT: &str = "onnxruntime==1.28.0";
+const RUNTIME_INSIDE: &str = "onnxruntime/capi/libonnxruntime.so.1.28.0";

@@ -101,7 +101,7 @@ pub(super) const MODEL: Wanted = Wanted {
 
 pub(super) const RUNTIME: Wanted = Wanted {
     file: "libonnxruntime.so",
-    folder: "onnxruntime-1.31.1",
+    folder: "onnxruntime-1.28.0",
     requirement: pins::RUNTIME_REQUIREMENT,
     package: pins::RUNTIME,
 };
@@ -168,8 +168,12 @@ pub(super) fn model(sources: &Sources) -> Result<Vec<u8>, EmbedError> {
 
 /// Loads the runtime with `load`, from the first place where that succeeds.
 pub(super) fn runtime<T>(sources: &Sources, load: impl Fn(&Path) -> Result<T, EmbedError>) -> Result<T, EmbedError> {
+    let silent = |path: &Path| match sends_telemetry(&read(RUNTIME.file, path)?) {
+        true => Err(EmbedError::Telemetry { path: path.to_path_buf() }),
+        false => Ok(()),
+    };
     if let Some(path) = &sources.runtime {
-        read(RUNTIME.file, path)?;
+        silent(path)?;
         return load(path);
     }
     let cached = RUNTIME.cached(&sources.cache);
@@ -178,7 +182,7 @@ pub(super) fn runtime<T>(sources: &Sources, load: impl Fn(&Path) -> Result<T, Em
     }
     let mut refused = Vec::new();
     for path in system_libraries() {
-        match load(&path) {
+        match silent(&path).and_then(|()| load(&path)) {
             Ok(loaded) => return Ok(loaded),
             Err(error) => refused.push(error.to_string()),
         }
@@ -191,6 +195,11 @@ pub(super) fn runtime<T>(sources: &Sources, load: impl Fn(&Path) -> Result<T, Em
         }
         Err(error) => Err(error),
     }
+}
+
+/// The library holds ONNX Runtime's telemetry client for Linux (from 1.29 on).
+fn sends_telemetry(library: &[u8]) -> bool {
+    memchr::memmem::find(library, b"OneDsTelemetry").is_some()
 }
 
 fn system_libraries() -> Vec<PathBuf> {
