@@ -84,8 +84,12 @@ impl Prompts {
     pub fn load(folder: Option<&Path>) -> Result<Self, PromptError> {
         let mut known = BTreeMap::new();
         for &(name, shipped, slots) in SHIPPED {
-            let own = folder.map(|f| f.join(format!("{name}.md"))).filter(|f| f.exists());
-            let template = match own {
+            let own = folder.map(|f| f.join(format!("{name}.md")));
+            // only what is not there is left to the shipped one
+            let absent = |file: &Path| {
+                std::fs::symlink_metadata(file).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+            };
+            let template = match own.filter(|file| !absent(file)) {
                 None => Template::parse(name, shipped, slots)?,
                 Some(file) => Template::parse(&file.display().to_string(), &read(&file)?, slots)?,
             };

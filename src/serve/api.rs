@@ -314,6 +314,7 @@ async fn answer(State(service): State<Service>, Path(id): Path<String>, headers:
     apart(move || match queue.answer(&id, word, &who) {
         Ok(()) => Ok(axum::Json(json!({"id": id})).into_response()),
         Err(problem @ ApprovalError::NotWaiting(_)) => Err(Problem::new(StatusCode::NOT_FOUND, problem.to_string())),
+        Err(problem @ ApprovalError::TooLong(_)) => Err(Problem::new(StatusCode::CONFLICT, problem.to_string())),
         Err(problem) => Err(failed(problem)),
     })
     .await
@@ -459,10 +460,19 @@ async fn audit(
     .await
 }
 
+/// How the configuration is read anew.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Reload {
+    /// Also if it stops less than before.
+    weaker: bool,
+}
+
 /// Reads the configuration anew.
-async fn reload(State(service): State<Service>, headers: HeaderMap) -> Answer {
+async fn reload(State(service): State<Service>, headers: HeaderMap, body: Bytes) -> Answer {
     let who = operator(&service, &headers)?;
-    apart(move || match service.reload(&who) {
+    let Reload { weaker } = if body.is_empty() { Reload::default() } else { read(&body)? };
+    apart(move || match service.reload(&who, weaker) {
         Ok(reloaded) => Ok(axum::Json(reloaded).into_response()),
         Err(problem @ ReloadError::Fixed) => Err(Problem::new(StatusCode::NOT_FOUND, problem.to_string())),
         Err(problem) => Err(Problem::new(StatusCode::CONFLICT, problem.to_string())),

@@ -18,7 +18,12 @@ const PATHS: &[(&str, &str, &str, bool)] = &[
     ("/v1/memory/{id}/rollback", "post", "Make an earlier version the current one.", true),
     ("/v1/memory/{id}/quarantine", "post", "Take an entry out.", true),
     ("/v1/audit", "get", "Whether the audit log is whole, and its newest entries.", true),
-    ("/v1/reload", "post", "Read the configuration anew; a broken one keeps the old.", true),
+    (
+        "/v1/reload",
+        "post",
+        "Read the configuration anew; a broken one, or a weaker one that is not accepted, keeps the old.",
+        true,
+    ),
     ("/health", "get", "It answers.", false),
     ("/metrics", "get", "Figures for Prometheus.", false),
 ];
@@ -35,6 +40,7 @@ pub(super) fn document() -> Value {
                 "401": {"description": "a token is needed, or is not known"},
                 "403": {"description": "the token may not do that, or the Host or Origin is not of this service"},
                 "404": {"description": "there is no such thing"},
+                "409": {"description": "it cannot be done as things are; the error says why"},
                 "429": {"description": "more than this service takes; ask again later"},
                 "503": {"description": "too much is waiting; do not act, and ask again"},
             },
@@ -84,6 +90,8 @@ fn body(path: &str) -> Option<Value> {
         "/v1/approvals/{id}" => {
             json!({"type": "object", "required": ["says"], "properties": {"says": words(&["approve", "reject"])}})
         }
+        "/v1/reload" => json!({"type": "object", "properties": {"weaker": {"type": "boolean", "default": false,
+            "description": "accept that it stops less than before"}}}),
         "/v1/memory/{id}/rollback" => {
             json!({"type": "object", "required": ["version"], "properties": {"version": {"type": "integer", "minimum": 1}}})
         }

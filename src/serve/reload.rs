@@ -40,6 +40,9 @@ pub enum ReloadError {
     /// What is configured does not work.
     #[error("the configuration does not work: {0}")]
     Broken(String),
+    /// It would stop less than before, and no operator has accepted that.
+    #[error("it would stop less than before: {}; an operator accepts that with POST /v1/reload and {{\"weaker\": true}}", .0.join("; "))]
+    Weaker(Vec<String>),
     /// It could not be logged.
     #[error("the configuration stays as it was, since the change cannot be logged: {0}")]
     Audit(#[from] AuditError),
@@ -65,11 +68,12 @@ impl Service {
         self.now().guard.clone()
     }
 
-    /// Reads the configuration anew, on the word of `who`. It waits for files.
+    /// Reads the configuration anew, on the word of `who`. It waits for files. What stops less than before takes effect only
+    /// where an operator `accepts_weaker`.
     ///
     /// # Errors
     /// [`ReloadError`]; then nothing has changed.
-    pub fn reload(&self, who: &str) -> Result<Reloaded, ReloadError> {
+    pub fn reload(&self, who: &str, accepts_weaker: bool) -> Result<Reloaded, ReloadError> {
         let Inner { now, reload, reloading, .. } = &*self.inner;
         let _one = reloading.lock().unwrap_or_else(PoisonError::into_inner);
         let old = self.now();
@@ -94,6 +98,15 @@ impl Service {
             weaker: weaker(&old, &new),
         };
         let Reloaded { before, after, weaker } = &reloaded;
+        if !weaker.is_empty() && !accepts_weaker {
+            if let Some(audit) = old.guard.audit() {
+                let less = weaker.join("; ");
+                let policies = format!("policy {before} -> {after}");
+                audit.note(&format!("{who} asked to read the configuration anew; it stays as it was, since it would be WEAKER ({policies}): {less}"))?;
+            }
+            tracing::error!(weaker = weaker.len(), "the configuration stays as it was: it would stop less");
+            return Err(ReloadError::Weaker(reloaded.weaker));
+        }
         let how =
             if weaker.is_empty() { "nothing is weaker".to_owned() } else { format!("WEAKER: {}", weaker.join("; ")) };
         let event = format!("{who} read the configuration anew; policy {before} -> {after}; {how}");

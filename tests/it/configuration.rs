@@ -240,10 +240,16 @@ async fn a_reload_is_whole_or_nothing_and_what_is_weaker_is_logged() {
     assert_eq!(status, 200, "{same}");
     assert_eq!((&same["before"], &same["weaker"]), (&same["after"], &json!([])));
 
-    // weaker, by a signal
+    // weaker: neither a signal nor an operator who does not say so is enough
     write("[guard]\nunknown_programs = \"allow\"");
     let said = served.hang_up();
-    assert!(said.contains("WEAKER") && said.contains("no-uptime") && said.contains("not known"), "{said}");
+    assert!(said.contains("not reloaded") && said.contains("no-uptime") && said.contains("not known"), "{said}");
+    let (status, refused) = served.reload().await;
+    assert!(status == 409 && refused["error"].as_str().unwrap().contains("\"weaker\": true"), "{refused}");
+    assert_eq!(served.decision("ls /tmp").await, "deny");
+    assert_eq!(served.post("/v1/reload", Some(&served.token), json!({"weaker": 1})).await.0, 400);
+    let accepted = served.post("/v1/reload", Some(&served.token), json!({"weaker": true})).await;
+    assert_eq!(accepted.0, 200, "{}", accepted.1);
     assert_eq!(served.decision("ls /tmp").await, "allow");
     let (status, stronger) = {
         write("[policy]\nfiles = [\"team.cedar\"]");
@@ -259,6 +265,104 @@ async fn a_reload_is_whole_or_nothing_and_what_is_weaker_is_logged() {
     assert_ne!(before, after);
     let weakened = log.lines().find(|line| line.contains("WEAKER")).unwrap();
     assert!(weakened.contains(before) && weakened.contains(after) && weakened.contains("SIGHUP"), "{weakened}");
+    assert!(
+        log.lines().any(|line| line.contains("WEAKER") && line.contains("console read the configuration")),
+        "{log}"
+    );
     assert!(log.contains("it stays as it was"), "{log}");
     assert_eq!(ran(agrail(home.path()).arg("--config").arg(&file).args(["audit", "verify"])).0, 0);
+}
+
+#[test]
+fn only_what_is_not_there_is_absent() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join(".config/agrail");
+    let file = folder.join("config.toml");
+    let check = |more: &[&str]| {
+        let mut command = agrail(home.path());
+        ran(command.args(more).args(["check", "--shell", "ls /", "--user", "user", "--root"]).arg(home.path()))
+    };
+    let hook = || {
+        let mut command = agrail(home.path());
+        let mut child =
+            command.args(["hook", "claude-code"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let event = r#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"}}"#;
+        let _ = child.stdin.take().unwrap().write_all(event.as_bytes());
+        child.wait_with_output().unwrap().status.code()
+    };
+    assert_eq!(check(&[]).0, 0, "there is none");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(&file, "[guard]\nunknown_programs = \"deny\"\n").unwrap();
+    assert_eq!(check(&[]).0, 0);
+    for emptied in ["", " \n\n"] {
+        fs::write(&file, emptied).unwrap();
+        let (code, _, says) = check(&[]);
+        assert!(code == 1 && says.contains("is empty"), "{says}");
+        assert_eq!(hook(), Some(2));
+    }
+    // a folder above it that cannot be entered, or is none
+    fs::remove_file(&file).unwrap();
+    fs::remove_dir(&folder).unwrap();
+    fs::write(&folder, "a file").unwrap();
+    let (code, _, says) = check(&[]);
+    assert!(code == 1 && says.contains("cannot tell"), "{says}");
+    assert_eq!(hook(), Some(2));
+    fs::remove_file(&folder).unwrap();
+    // a link that leads nowhere, and a folder of that name
+    fs::create_dir_all(&folder).unwrap();
+    std::os::unix::fs::symlink("/nowhere", &file).unwrap();
+    assert_eq!(check(&[]).0, 1);
+    fs::remove_file(&file).unwrap();
+    fs::create_dir(&file).unwrap();
+    assert_eq!(check(&[]).0, 1);
+    // what is named so is no configuration on purpose
+    assert_eq!(check(&["--config", "/dev/null"]).0, 0);
+}
+
+#[test]
+fn an_emptied_policy_is_a_failure() {
+    let home = tempfile::tempdir().unwrap();
+    let (file, policy) = (home.path().join("agrail.toml"), home.path().join("team.cedar"));
+    fs::write(&file, "[policy]\nfiles = [\"team.cedar\"]\n").unwrap();
+    let check =
+        || ran(agrail(home.path()).arg("--config").arg(&file).args(["check", "--shell", "ls /tmp", "--user", "user"]));
+    fs::write(&policy, RULE).unwrap();
+    assert_eq!(check().0, 2);
+    for text in ["", "// nothing any more\n"] {
+        fs::write(&policy, text).unwrap();
+        let (code, _, says) = check();
+        assert!(code == 1 && says.contains("team.cedar"), "{says}");
+    }
+    fs::write(&policy, RULE).unwrap();
+    fs::write(home.path().join("team.examples.toml"), "").unwrap();
+    assert_eq!(check().0, 1, "emptied examples prove nothing");
+}
+
+/// Somebody writes the file in place, piece by piece, while it is read: no reader sees less than the whole.
+#[test]
+fn a_file_that_is_being_written_is_read_whole_or_not_at_all() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("agrail.toml");
+    let text = "[guard]\nunknown_programs = \"deny\"\n[memory]\noff = true\n[audit]\noff = true\n";
+    fs::write(&file, text).unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                let mut out = fs::File::create(&file).unwrap();
+                for line in text.lines() {
+                    writeln!(out, "{line}").unwrap();
+                    std::thread::sleep(Duration::from_millis(7));
+                }
+                std::thread::sleep(Duration::from_millis(150));
+            }
+        });
+        for _ in 0..12 {
+            let mut command = agrail(home.path());
+            let (code, said, _) =
+                ran(command.arg("--config").arg(&file).args(["check", "--shell", "frobnicate x", "--user", "user"]));
+            assert!(code == 2 || code == 1, "{code} {said}");
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
 }

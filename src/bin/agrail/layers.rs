@@ -1,6 +1,7 @@
 //! Where settings come from: defaults, the configuration file, the environment, the command line; the later ones win.
 
 use crate::config::{Config, default_file};
+use crate::settled::{present, text};
 use anyhow::{Context as _, Result, anyhow, bail};
 use figment::providers::{Env, Format as _, Serialized, Toml};
 use figment::value::{Dict, Map, Value};
@@ -66,11 +67,10 @@ fn environment() -> Env {
 pub fn load(places: &Places) -> Result<Config> {
     let file = match &places.named {
         Some(path) => Some(path.to_owned()),
-        None => default_file().filter(|f| f.exists()),
+        None => default_file().map(|file| present(file, "the configuration")).transpose()?.flatten(),
     };
     let text = match &file {
-        Some(file) => std::fs::read_to_string(file)
-            .with_context(|| format!("cannot read the configuration {}; name another with --config", file.display()))?,
+        Some(file) => text(file, "the configuration").context("no settings: name another file with --config")?,
         None => String::new(),
     };
     // by itself first: its errors show the line

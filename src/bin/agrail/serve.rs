@@ -18,8 +18,8 @@ const CONSOLE: &str = "console";
 
 /// Answer checks over HTTP, with a web console: POST /v1/check, /metrics, /openapi.json.
 ///
-/// SIGHUP, or POST /v1/reload, reads the configuration anew: all of it, or, where something is wrong, nothing. What stops less
-/// than before is logged. Without a configured operator a token is made for this run and shown once; the link opens the console with it.
+/// SIGHUP, or POST /v1/reload, reads the configuration anew: all of it, or, where something is wrong, nothing. One that would
+/// stop less than before needs an operator: POST /v1/reload with {"weaker": true}. Without a configured operator a token is made for this run and shown once; the link opens the console with it.
 ///
 ///   agrail serve
 ///   curl -s 127.0.0.1:8642/v1/check -d '{"action":{"type":"shell","command":"rm -rf /etc"}}'
@@ -82,11 +82,8 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         tokio::spawn(async move {
             while hup.recv().await.is_some() {
                 let service = hearing.clone();
-                let said = match tokio::task::spawn_blocking(move || service.reload("SIGHUP")).await {
-                    Ok(Ok(reloaded)) if reloaded.weaker.is_empty() => format!("reloaded: policy {}", reloaded.after),
-                    Ok(Ok(reloaded)) => {
-                        format!("reloaded: policy {}; WEAKER: {}", reloaded.after, reloaded.weaker.join("; "))
-                    }
+                let said = match tokio::task::spawn_blocking(move || service.reload("SIGHUP", false)).await {
+                    Ok(Ok(reloaded)) => format!("reloaded: policy {}", reloaded.after),
                     Ok(Err(why)) => format!("not reloaded: {why}"),
                     Err(why) => format!("not reloaded: {why}"),
                 };
