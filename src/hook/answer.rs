@@ -3,12 +3,13 @@
 //! | decision | Claude Code | Codex | any other host |
 //! |---|---|---|---|
 //! | allow | nothing, exit 0: the host's own permissions hold | the same | the same |
-//! | ask | `permissionDecision: ask` | exit 2: Codex would run what is asked | exit 2 |
+//! | ask | `permissionDecision: ask`; exit 2 in a mode that drops asks | exit 2: Codex would run what is asked | exit 2 |
 //! | deny | `permissionDecision: deny` | the same | exit 2 |
 //! | undecided | exit 2 | exit 2 | exit 2 |
 //!
 //! A reason quotes texts of others, so it is one line without control characters, and bounded.
 
+use crate::untrusted::visible;
 use crate::verdict::{Decision, Verdict};
 use serde_json::json;
 use std::str::FromStr;
@@ -38,13 +39,15 @@ impl Host {
         }
     }
 
-    /// The answer to a verdict. `says_allow`: what is allowed is said to be, over the host's own permissions.
-    pub fn answer(self, verdict: &Verdict, says_allow: bool) -> Answer {
+    /// The answer to a verdict. `says_allow`: what is allowed is said to be, over the host's own permissions. `asks`: the
+    /// host puts an ask to a person ([`Event::asks`](super::Event::asks)); else it is a block that names the command that
+    /// answers it.
+    pub fn answer(self, verdict: &Verdict, says_allow: bool, asks: bool) -> Answer {
         let reason = reason(verdict);
         let (decision, block) = match (verdict.decision, self) {
             (Decision::Allow, Self::ClaudeCode) if says_allow => ("allow", false),
             (Decision::Allow, _) => return Answer::silent(),
-            (Decision::Ask, Self::ClaudeCode) => ("ask", false),
+            (Decision::Ask, Self::ClaudeCode) if asks => ("ask", false),
             (Decision::Ask, _) => ("ask", true),
             (Decision::Deny, Self::Generic) => ("deny", true),
             (Decision::Deny, _) => ("deny", false),
@@ -109,17 +112,13 @@ fn reason(verdict: &Verdict) -> String {
 
 /// One line of plain characters, bounded.
 fn line(text: &str) -> String {
-    let plain = text.chars().map(|c| if c.is_control() || is_format(c) { ' ' } else { c });
-    let mut line: String = plain.take(REASON).collect();
-    if text.chars().count() > REASON {
-        line.push('…');
+    let plain = visible(text);
+    let mut line: String = plain.chars().take(REASON).collect();
+    let more = plain.chars().count().saturating_sub(REASON);
+    if more > 0 {
+        line.push_str(&format!("… [{more} more characters]"));
     }
     line
-}
-
-/// Marks that change how a terminal shows what follows.
-fn is_format(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -148,30 +147,32 @@ mod tests {
         let allow = verdict("echo hi").await;
         assert_eq!(allow.decision, Decision::Allow);
         for host in hosts {
-            assert_eq!(host.answer(&allow, false), Answer::silent());
+            assert_eq!(host.answer(&allow, false, true), Answer::silent());
         }
-        assert_eq!(said(&Host::ClaudeCode.answer(&allow, true)), (Some("allow".to_owned()), 0));
-        assert_eq!(Host::Codex.answer(&allow, true), Answer::silent(), "Codex refuses a bare allow");
+        assert_eq!(said(&Host::ClaudeCode.answer(&allow, true, true)), (Some("allow".to_owned()), 0));
+        assert_eq!(Host::Codex.answer(&allow, true, true), Answer::silent(), "Codex refuses a bare allow");
         let ask = verdict("frobnicate").await;
         assert_eq!(ask.decision, Decision::Ask);
-        assert_eq!(said(&Host::ClaudeCode.answer(&ask, true)), (Some("ask".to_owned()), 0));
+        assert_eq!(said(&Host::ClaudeCode.answer(&ask, true, true)), (Some("ask".to_owned()), 0));
         for host in [Host::Codex, Host::Generic] {
-            let answer = host.answer(&ask, true);
+            let answer = host.answer(&ask, true, true);
             assert_eq!((answer.code, answer.stdout.as_str()), (2, ""));
             assert!(answer.stderr.contains(&ask.id));
         }
+        let dropped = Host::ClaudeCode.answer(&ask, true, false);
+        assert!(dropped.code == 2 && dropped.stderr.contains(&format!("agrail approvals approve {}", ask.id)));
         let deny = verdict("rm -rf /usr").await;
         assert_eq!(deny.decision, Decision::Deny);
-        assert_eq!(said(&Host::ClaudeCode.answer(&deny, true)), (Some("deny".to_owned()), 0));
-        assert_eq!(said(&Host::Codex.answer(&deny, true)), (Some("deny".to_owned()), 0));
-        assert_eq!(Host::Generic.answer(&deny, true).code, 2);
+        assert_eq!(said(&Host::ClaudeCode.answer(&deny, true, true)), (Some("deny".to_owned()), 0));
+        assert_eq!(said(&Host::Codex.answer(&deny, true, true)), (Some("deny".to_owned()), 0));
+        assert_eq!(Host::Generic.answer(&deny, true, true).code, 2);
     }
 
     #[test]
     fn a_reason_is_one_plain_line() {
         let said = line(&format!("a\nb\u{1b}[2J\u{202e}{}", "x".repeat(2_000)));
         assert!(
-            said.chars().count() <= REASON + 1 && !said.chars().any(char::is_control) && !said.contains('\u{202e}')
+            said.chars().count() <= REASON + 30 && !said.chars().any(char::is_control) && !said.contains('\u{202e}')
         );
     }
 }

@@ -77,6 +77,8 @@ const IDLE: [&str; 23] = [
     "ConfigChange",
     "AfterAgent",
 ];
+/// Modes of Claude Code in which a call that is asked about does not run without an answer (2.1.330, observed).
+const ASKS: [&str; 5] = ["default", "acceptEdits", "plan", "dontAsk", "auto"];
 /// Arguments of the hosts' own tools that are paths, and may be relative to the working directory.
 const PATHS: [&str; 4] = ["file_path", "notebook_path", "path", "absolute_path"];
 
@@ -129,6 +131,9 @@ struct Raw {
     #[serde(alias = "toolResponse", alias = "tool_output", alias = "tool_result", alias = "output")]
     tool_response: Option<Value>,
     tool_use_id: Option<String>,
+    /// How the host answers what is asked.
+    #[serde(alias = "permissionMode")]
+    permission_mode: Option<String>,
     /// What a call that failed said.
     error: Option<Value>,
     prompt: Option<String>,
@@ -210,6 +215,21 @@ impl Event {
     #[must_use]
     pub fn call(&self) -> Option<&str> {
         self.raw.tool_use_id.as_deref().filter(|id| !id.is_empty())
+    }
+
+    /// The host can type into a program that it keeps running, and asks no hook about it. Claude Code gives its commands no
+    /// input; of a host that is not known it is assumed.
+    #[must_use]
+    pub fn types(&self) -> bool {
+        self.host != Host::ClaudeCode
+    }
+
+    /// An ask is put to a person in the mode in which the host runs. Claude Code drops it in `bypassPermissions` just where
+    /// it would ask itself; of a mode that is not known it is assumed.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        let mode = self.raw.permission_mode.as_deref();
+        self.host == Host::ClaudeCode && mode.is_none_or(|mode| ASKS.contains(&mode))
     }
 
     /// What the user has said.

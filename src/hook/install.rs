@@ -2,6 +2,9 @@
 //!
 //! Both hosts keep hooks in the same form: `hooks.EVENT` is a list of groups, each with a `matcher` and a list of `hooks`.
 //! Everything else in the file stays as it is, and so do other people's hooks.
+//!
+//! Both hosts run a call whose hook is missing, killed, late or says nothing that they understand. So the command that is
+//! installed is a shell line around the guard ([`closed`]) which blocks whatever becomes of it.
 
 use super::Host;
 use serde_json::{Map, Value, json};
@@ -20,12 +23,33 @@ pub enum InstallError {
     /// The file is not JSON.
     #[error("the settings are not JSON: {0}; mend the file first")]
     Json(#[from] serde_json::Error),
+    /// The file is not TOML.
+    #[error("the settings are not TOML: {0}; mend the file first")]
+    Toml(String),
     /// A part of them has another form.
     #[error("in the settings '{0}' is not {1}; mend the file first")]
     Form(String, &'static str),
 }
 
-/// The settings with the hook in them, once. `command`: its whole command line; it ends with `hook` and the host's name.
+/// Seconds after which the shell line ends the guard, and those after which it kills it: before the host gives up.
+const LIMIT_S: u64 = 110;
+const KILL_S: u64 = 5;
+
+/// The shell line that runs a hook and blocks the call whatever becomes of it. `command`: the hook's own command line.
+///
+/// Only silence or one JSON object with exit code 0 passes, and exit code 2 with what the guard wrote to standard error; a
+/// guard that is missing, killed, stopped, late or garbled, or that ends with another code, becomes exit code 2 with a
+/// reason: Codex takes an exit code 2 that says nothing for a broken hook, and runs the call.
+#[must_use]
+pub fn closed(command: &str) -> String {
+    let script = format!(
+        "out=$(timeout -k {KILL_S} {LIMIT_S} {command}); rc=$?; case $rc:$out in 0:|0:{{*}}) printf %s \"$out\";; 2:*) echo blocked by agrail >&2; exit 2;; \
+         *) cat >/dev/null; echo agrail gave no answer, so the call is blocked: run agrail doctor >&2; exit 2;; esac"
+    );
+    format!("sh -c '{}'", script.replace('\'', "'\\''"))
+}
+
+/// The settings with the hook in them, once. `command`: its whole command line, as [`closed`] makes it.
 ///
 /// # Errors
 /// [`InstallError`]
@@ -64,15 +88,39 @@ pub fn without_hook(settings: &str) -> Result<String, InstallError> {
     Ok(printed(&root))
 }
 
+/// A hook of ours in the settings, and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Handler {
+    pub event: String,
+    pub group: usize,
+    pub place: usize,
+    pub matcher: Option<String>,
+    pub hook: Value,
+}
+
+/// Every hook of ours, at any event.
+pub(super) fn handlers(settings: &str) -> Result<Vec<Handler>, InstallError> {
+    let root = parsed(settings)?;
+    let mut found = Vec::new();
+    for (event, groups) in root.get("hooks").and_then(Value::as_object).into_iter().flatten() {
+        for (group, entry) in groups.as_array().into_iter().flatten().enumerate() {
+            let hooks = entry.get("hooks").and_then(Value::as_array).into_iter().flatten();
+            for (place, hook) in hooks.enumerate().filter(|(_, hook)| ours(hook)) {
+                let matcher = entry.get("matcher").and_then(Value::as_str).map(str::to_owned);
+                found.push(Handler { event: event.clone(), group, place, matcher, hook: hook.clone() });
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// The command lines of ours among the hooks before a tool call.
 ///
 /// # Errors
 /// [`InstallError`]
 pub fn installed(settings: &str) -> Result<Vec<String>, InstallError> {
-    let root = parsed(settings)?;
-    let groups = root.get("hooks").and_then(|h| h.get("PreToolUse")).and_then(Value::as_array);
-    let hooks = groups.into_iter().flatten().filter_map(|g| g.get("hooks")?.as_array()).flatten();
-    Ok(hooks.filter(|hook| ours(hook)).filter_map(|hook| hook.get("command")?.as_str().map(str::to_owned)).collect())
+    let command = |found: Handler| found.hook.get("command")?.as_str().map(str::to_owned);
+    Ok(handlers(settings)?.into_iter().filter(|found| found.event == "PreToolUse").filter_map(command).collect())
 }
 
 /// The settings let nothing switch the hook off, as far as they say: what is wrong, in words.
@@ -94,6 +142,13 @@ pub fn doubts(host: Host, settings: &str) -> Vec<String> {
             if host == Host::ClaudeCode && hook.get("onFailure").and_then(Value::as_str) != Some("block") {
                 found.push("onFailure is not 'block': a hook that is killed lets the call run".to_owned());
             }
+            let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
+            if !command.contains("exit 2") {
+                found.push(
+                    "the command does not end in exit 2: a guard that is missing or killed lets the call run"
+                        .to_owned(),
+                );
+            }
         }
     }
     found
@@ -103,8 +158,9 @@ fn ours(hook: &Value) -> bool {
     let command = hook.get("command").and_then(Value::as_str).unwrap_or_default().trim();
     let hosts = [Host::ClaudeCode, Host::Codex, Host::Generic];
     let mut words = command.split_whitespace().skip_while(|word| *word != "hook").skip(1);
-    // options may follow
-    words.next().is_some_and(|name| hosts.iter().any(|host| host.name() == name)) && command.contains("agrail")
+    // options may follow, or the rest of the shell line
+    let name = words.next().unwrap_or_default().trim_end_matches([')', ';', '\'', '"']);
+    hosts.iter().any(|host| host.name() == name) && command.contains("agrail")
 }
 
 fn remove(root: &mut Map<String, Value>) -> Result<(), InstallError> {
@@ -182,7 +238,7 @@ mod tests {
     fn it_is_put_in_once_beside_others_and_taken_out_again() {
         for host in [Host::ClaudeCode, Host::Codex] {
             for before in ["", "{}", OTHERS] {
-                let command = |folder: &str| format!("{folder}/agrail hook {}", host.name());
+                let command = |folder: &str| closed(&format!("{folder}/agrail hook {}", host.name()));
                 let once = with_hook(host, before, &command("/usr/bin")).unwrap();
                 assert_eq!(with_hook(host, &once, &command("/usr/bin")).unwrap(), once);
                 let moved = with_hook(host, &once, &command("/opt")).unwrap();
@@ -200,7 +256,9 @@ mod tests {
 
     #[test]
     fn what_switches_it_off_is_told() {
-        let settings = with_hook(Host::ClaudeCode, "{}", "agrail hook claude-code").unwrap();
+        let settings = with_hook(Host::ClaudeCode, "{}", &closed("agrail hook claude-code")).unwrap();
+        let open = with_hook(Host::ClaudeCode, "{}", "agrail hook claude-code").unwrap();
+        assert_eq!(doubts(Host::ClaudeCode, &open).len(), 1);
         let weak = settings.replace("\"block\"", "\"allow\"").replacen("\"*\"", "\"Bash\"", 1);
         assert_eq!(doubts(Host::ClaudeCode, &weak).len(), 2);
         let off = settings.replacen('{', "{\"disableAllHooks\": true,", 1);

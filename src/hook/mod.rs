@@ -16,6 +16,7 @@ pub mod install;
 mod patch;
 mod session;
 mod transcript;
+pub mod trust;
 
 pub use answer::{Answer, Host};
 pub(crate) use event::words;
@@ -75,6 +76,7 @@ pub async fn decide(
     context.observations = session.observations;
     context.local = session.local;
     context.held = session.held;
+    context.typed = event.types();
     let mut gravest: Option<Verdict> = None;
     let mut secrets = false;
     for action in &actions {

@@ -315,7 +315,7 @@ fn the_guard_protects_itself() {
         [("Write", "/home/tester/.claude/settings.json"), ("Edit", "/home/tester/project/.claude/settings.local.json")]
     {
         let said = desk.call("claude-code", tool, json!({"file_path": path, "content": "{}", "new_string": "{}"}));
-        assert_eq!(said.0, "ask", "{path}");
+        assert_eq!(said.0, "deny", "{path}");
     }
     assert_eq!(desk.bash("cat ~/.claude/settings.json").0, "silent");
     // wherever they were put
@@ -582,11 +582,14 @@ fn it_is_installed_checked_and_taken_out_again() {
     let json: Value = serde_json::from_str(&installed).unwrap();
     assert_eq!(json["model"], "opus");
     assert_eq!(json["hooks"]["PreToolUse"][0]["hooks"][0]["onFailure"], "block");
-    assert_eq!(fs::read_to_string(settings.with_extension("json.before-agrail")).unwrap(), before);
+    assert_eq!(fs::read_to_string(settings.with_file_name("settings.json.before-agrail")).unwrap(), before);
     let (_, said) = run(&["install", "claude-code"]);
     assert!(said.contains("nothing to change"), "{said}");
     let (_, said) = run(&["doctor"]);
-    assert!(said.contains("the hook denies a canary"), "{said}");
+    assert!(said.contains("the hook answers when it is run"), "{said}");
+    // no host is there to be asked, so nothing is called ok
+    assert!(said.contains("whether it asks the guard is not known"), "{said}");
+    assert!(!said.lines().any(|line| line.starts_with("ok") && line.contains("claude-code")), "{said}");
     // a hook that does not deny is found out
     fs::write(&settings, installed.replace("\"command\": \"", "\"command\": \"true # ")).unwrap();
     let (code, said) = run(&["doctor"]);
@@ -596,6 +599,11 @@ fn it_is_installed_checked_and_taken_out_again() {
     assert_eq!(fs::read_to_string(&settings).unwrap(), before);
     assert_eq!(run(&["install", "codex", "--scope", "project"]).0, 0);
     assert!(desk.home().join(".codex/hooks.json").exists());
+    // Codex runs only what is trusted
+    let config = fs::read_to_string(desk.home().join(".codex/config.toml")).unwrap();
+    assert_eq!(config.matches("trusted_hash = \"sha256:").count(), 3, "{config}");
+    fs::write(desk.home().join(".codex/config.toml"), config.replace("sha256:", "sha256:0")).unwrap();
+    assert!(run(&["doctor"]).1.contains("nobody has trusted the hook"));
     fs::write(desk.home().join(".codex/hooks.json"), "not json").unwrap();
     assert_eq!(run(&["install", "codex", "--scope", "project"]).0, 1);
 }
@@ -651,4 +659,88 @@ fn a_host_that_names_no_session_forgets_nothing() {
     said(json!({"hook_event_name": "PostToolUse", "cwd": project, "tool_name": "WebFetch",
         "tool_input": {"url": "https://bridges.example"}, "tool_response": page}));
     assert_ne!(said(call), "silent");
+}
+
+#[test]
+fn an_ask_blocks_where_the_mode_drops_it() {
+    let desk = Desk::new();
+    let asked = |mode: &str| {
+        let event = json!({"hook_event_name": "PreToolUse", "permission_mode": mode, "tool_name": "Bash",
+            "tool_input": {"command": "frobnicate x"}});
+        desk.event("claude-code", event)
+    };
+    for mode in ["default", "acceptEdits", "plan", "dontAsk", "auto"] {
+        assert_eq!(asked(mode).0, "ask", "{mode}");
+    }
+    for mode in ["bypassPermissions", "somethingNew"] {
+        let said = asked(mode);
+        assert!(said.0 == "block" && said.1.contains("agrail approvals approve"), "{mode}: {said:?}");
+    }
+    // the guard's own settings are denied, whatever the mode
+    for command in
+        ["echo {} > ~/.claude/settings.json", "rm -rf ~/.config/agrail", "agrail install claude-code --uninstall"]
+    {
+        for mode in ["default", "bypassPermissions"] {
+            let event = json!({"hook_event_name": "PreToolUse", "permission_mode": mode, "tool_name": "Bash",
+                "tool_input": {"command": command}});
+            assert_eq!(desk.event("claude-code", event).0, "deny", "{mode} {command}");
+        }
+    }
+}
+
+#[test]
+fn codex_starts_nothing_that_waits_for_keys() {
+    let desk = Desk::new();
+    let run = |host: &str, command: &str| {
+        let event = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": command}});
+        desk.event(host, event).0
+    };
+    for command in ["bash -i", "python3", "ssh host.example"] {
+        assert_eq!(run("codex", command), "block", "{command}");
+    }
+    for command in ["python3 -c 'print(1)'", "echo ls | sh"] {
+        assert_eq!(run("codex", command), "silent", "{command}");
+    }
+    assert_eq!(run("claude-code", "python3"), "silent", "it has no input there");
+}
+
+#[test]
+fn the_installed_line_blocks_whatever_becomes_of_the_guard() {
+    let folder = tempfile::tempdir().unwrap();
+    let guard = folder.path().join("agrail it's");
+    let line =
+        agrail::hook::install::closed(&format!("'{}' hook codex", guard.display().to_string().replace('\'', "'\\''")));
+    let run = |script: Option<&str>| {
+        let _ = fs::remove_file(&guard);
+        if let Some(script) = script {
+            fs::write(&guard, script).unwrap();
+            fs::set_permissions(&guard, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        // an event that is longer than a pipe holds
+        let event = folder.path().join("event");
+        fs::write(&event, "x".repeat(300_000)).unwrap();
+        let output = std::process::Command::new("sh")
+            .args(["-c", &line])
+            .stdin(fs::File::open(&event).unwrap())
+            .output()
+            .unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    for script in [
+        None,
+        Some("#!/bin/sh\nkill -9 $$\n"),
+        Some("#!/bin/sh\nexit 1\n"),
+        Some("#!/bin/sh\nexit 2\n"),
+        Some("#!/bin/sh\nprintf '{\"half'\n"),
+        Some("#!/bin/sh\necho fine\n"),
+        Some("#!/no/such/loader\n"),
+        Some("#!/bin/sh\nexit 124\n"),
+    ] {
+        let (code, out, err) = run(script);
+        assert!(code == Some(2) && out.is_empty() && !err.is_empty(), "{script:?}: {code:?} {out} {err}");
+    }
+    assert_eq!(run(Some("#!/bin/sh\ncat >/dev/null\n")), (Some(0), String::new(), String::new()));
+    let said = run(Some("#!/bin/sh\nprintf '{\"a\": 1}\\n'\n"));
+    assert_eq!((said.0, said.1.as_str()), (Some(0), "{\"a\": 1}"));
 }

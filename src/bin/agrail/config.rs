@@ -1,8 +1,9 @@
 //! The configuration file, and what is built from it.
 
-use crate::install::settings_file;
+use crate::install::{Scope, codex_config, settings_file};
 use crate::layers::Places;
 use crate::model::ModelSection;
+use crate::settled;
 use agrail::Guard;
 use agrail::action::Identity;
 use agrail::approvals::Approvals;
@@ -255,11 +256,11 @@ impl Config {
             default_file(),
             program.as_deref().and_then(|path| path.canonicalize().ok()),
             program,
-            settings_file(Host::ClaudeCode, false).ok(),
-            settings_file(Host::ClaudeCode, false).ok().and_then(|file| Some(file.parent()?.join("projects"))),
-            settings_file(Host::Codex, false).ok(),
-            settings_file(Host::Codex, false).ok().map(|file| file.with_file_name("config.toml")),
-            settings_file(Host::Codex, false).ok().and_then(|file| Some(file.parent()?.join("sessions"))),
+            settings_file(Host::ClaudeCode, Scope::User).ok(),
+            settings_file(Host::ClaudeCode, Scope::User).ok().and_then(|file| Some(file.parent()?.join("projects"))),
+            settings_file(Host::Codex, Scope::User).ok(),
+            codex_config().ok(),
+            settings_file(Host::Codex, Scope::User).ok().and_then(|file| Some(file.parent()?.join("sessions"))),
             self.memory_path().ok(),
             self.sessions_path().ok(),
             self.approvals_path().ok(),
@@ -348,6 +349,12 @@ impl Config {
             builder = builder.audit(audit);
         }
         let sources = self.embedder_sources(false)?;
+        let named = self.embedder.runtime.is_some() || self.embedder.model.is_some();
+        if named && !sources.present() {
+            bail!(
+                "the embedding model or its runtime is not where [embedder] says; 'agrail doctor' tells what is missing"
+            );
+        }
         if sources.present() {
             builder = builder.embedder(Arc::new(MiniLm::new(sources)));
         }
@@ -403,15 +410,11 @@ pub fn source(file: &Path) -> Result<Source> {
     if let Some(source) = shipped(file) {
         return Ok(source);
     }
-    let text = std::fs::read_to_string(file).with_context(|| {
+    let text = settled::text(file, "the policies in").with_context(|| {
         let names: Vec<&str> = Source::shipped_names().collect();
-        format!("cannot read the policies in {} (those that ship: {})", file.display(), names.join(", "))
+        format!("no policies from {} (those that ship: {})", file.display(), names.join(", "))
     })?;
-    let beside = file.with_extension("examples.toml");
-    let examples = match std::fs::read_to_string(&beside) {
-        Ok(examples) => Some(examples),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error).with_context(|| format!("cannot read the examples in {}", beside.display())),
-    };
+    let beside = settled::present(file.with_extension("examples.toml"), "a file of examples")?;
+    let examples = beside.map(|beside| settled::text(&beside, "the examples in")).transpose()?;
     Ok(Source { file: file.display().to_string(), text, examples })
 }

@@ -1,12 +1,13 @@
 //! `agrail doctor`: what is configured, what is missing, what would fail.
 
+use crate::canary;
 use crate::config::Config;
-use crate::install::{command as install_command, settings_file};
+use crate::install::{Scope, codex_config, command as install_command, settings_file, trust_needed};
 use agrail::action::{Action, Context, Identity};
 use agrail::embed::Embedder;
 use agrail::embed::MiniLm;
 use agrail::facts::Environment;
-use agrail::hook::{Host, install};
+use agrail::hook::{Host, install, trust};
 use agrail::replay::sandbox::Roots;
 use agrail::{Decision, Guard};
 use anyhow::Result;
@@ -21,6 +22,9 @@ pub struct Args {
     /// Fetch the embedding model and its runtime (about 45 MB, pinned digests) if they are missing.
     #[arg(long)]
     fetch: bool,
+    /// Do not start the coding agents to see whether they ask.
+    #[arg(long)]
+    no_hosts: bool,
 }
 
 enum State {
@@ -96,9 +100,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Err(why) => say(State::Bad, "self-test", why)?,
     }
     for host in [Host::ClaudeCode, Host::Codex] {
-        for project in [false, true] {
-            hooked(config, host, project, &mut say)?;
-        }
+        hosted(args, config, host, &mut say)?;
     }
     say(State::Good, "failing", format!("a stage that fails ends in {}, never in allow", config.guard.on_failure))?;
     Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
@@ -128,62 +130,122 @@ fn embedder(
 fn gaps(host: Host) -> &'static str {
     match host {
         Host::ClaudeCode => {
-            "files named with @ in a prompt are read without a hook; disableAllHooks switches every hook off (managed settings \
-             prevent it); without onFailure (before 2.1.295) a hook that is killed lets the call run"
+            "files named with @ in a prompt are read without a hook; a project can switch hooks off (disableAllHooks), unless they \
+             are the machine's: agrail install claude-code --scope machine"
         }
         Host::Codex | Host::Generic => {
-            "hooks need codex_hooks = true in config.toml; there is no ask, so what is asked is blocked; a hook that is killed \
-             lets the call run; some built-in tools run without a hook"
+            "there is no ask, so what is asked is blocked; what is typed into a running program (write_stdin) reaches no hook, so \
+             programs that wait for typed input are asked about, but not pagers that another program starts; --disable hooks and a \
+             trusted project switch hooks off, unless they are the machine's: agrail install codex --scope machine"
         }
     }
 }
 
-/// Whether the hook is installed, and really denies.
+/// Whether the hook is installed, answers, and is asked by the host itself.
+fn hosted(
+    args: &Args,
+    config: &Config,
+    host: Host,
+    say: &mut dyn FnMut(State, &str, String) -> std::io::Result<()>,
+) -> Result<()> {
+    let what = host.name();
+    let mut installed = false;
+    for scope in [Scope::User, Scope::Project, Scope::Machine] {
+        installed |= hooked(config, host, scope, say)?;
+    }
+    for doubt in switched_off(host)? {
+        return Ok(say(State::Bad, what, format!("this project switches hooks off: {doubt}"))?);
+    }
+    if !installed {
+        return Ok(say(State::Note, what, format!("not asked; put the guard in front with 'agrail install {what}'"))?);
+    }
+    say(State::Note, what, format!("known gaps: {}", gaps(host)))?;
+    if args.no_hosts {
+        return Ok(say(State::Note, what, "not started, so whether it asks the guard is not known".to_owned())?);
+    }
+    match canary::ask(host) {
+        Ok(canary::Found::Denied) => say(State::Good, what, "started, it asked the guard before its call".to_owned())?,
+        Ok(canary::Found::NoHost) => {
+            say(State::Note, what, "it is not on the PATH, so whether it asks the guard is not known".to_owned())?;
+        }
+        Ok(canary::Found::NotAsked(reported)) => {
+            let reported: String = reported.chars().take(200).collect();
+            let text = format!(
+                "started, it did NOT ask the guard; run 'agrail install {what}' again. It reported: {reported}"
+            );
+            say(State::Bad, what, text)?;
+        }
+        Err(error) => {
+            say(State::Bad, what, format!("started, it gave no answer, so whether it asks is not known: {error:#}"))?
+        }
+    }
+    Ok(())
+}
+
+/// What in the project's own settings keeps a host from asking any hook. They are read, not tried.
+fn switched_off(host: Host) -> Result<Vec<String>> {
+    let file = settings_file(host, Scope::Project)?;
+    let text = |file: &Path| std::fs::read_to_string(file).unwrap_or_default();
+    Ok(match host {
+        Host::Codex => trust::doubts(&text(&file.with_file_name("config.toml")), &[]),
+        _ => {
+            let local = file.with_file_name("settings.local.json");
+            [file, local].iter().map(|file| text(file)).filter(|text| text.contains("disableAllHooks")).collect()
+        }
+    })
+}
+
+/// Whether a file of settings holds the hook; if so, whether the hook answers and what speaks against it.
 fn hooked(
     config: &Config,
     host: Host,
-    project: bool,
+    scope: Scope,
     say: &mut dyn FnMut(State, &str, String) -> std::io::Result<()>,
-) -> Result<()> {
-    let Ok(file) = settings_file(host, project) else { return Ok(()) };
+) -> Result<bool> {
+    let Ok(file) = settings_file(host, scope) else { return Ok(false) };
     let what = host.name();
     let settings = match std::fs::read_to_string(&file) {
         Ok(settings) => settings,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && project => return Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Ok(say(State::Bad, what, format!("{}: {error}", file.display()))?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => {
+            say(State::Bad, what, format!("{}: {error}", file.display()))?;
+            return Ok(false);
+        }
     };
     let commands = match install::installed(&settings) {
         Ok(commands) => commands,
-        Err(error) => return Ok(say(State::Bad, what, format!("{}: {error}", file.display()))?),
-    };
-    if commands.is_empty() {
-        if !project {
-            say(State::Note, what, format!("not asked; put the guard in front with 'agrail install {what}'"))?;
+        Err(error) => {
+            say(State::Bad, what, format!("{}: {error}", file.display()))?;
+            return Ok(false);
         }
-        return Ok(());
-    }
+    };
+    let installed = !commands.is_empty();
     for command in commands {
         // anyone may have written the settings of a project: only what this program would write is run
         let plain = install_command(host, config.file.as_deref())?;
-        if project && command != plain {
+        if scope == Scope::Project && command != plain {
             let text = format!("{}: '{command}' is not run; expected '{plain}'", file.display());
             say(State::Bad, what, text)?;
             continue;
         }
-        match canary(&command) {
-            Ok(()) => say(State::Good, what, format!("{}: the hook denies a canary", file.display()))?,
+        match answers(&command) {
+            Ok(()) => say(State::Note, what, format!("{}: the hook answers when it is run", file.display()))?,
             Err(why) => say(State::Bad, what, format!("{}: '{command}': {why}", file.display()))?,
         }
     }
-    for doubt in install::doubts(host, &settings) {
+    let mut doubts = if installed { install::doubts(host, &settings) } else { Vec::new() };
+    if installed && host == Host::Codex && scope != Scope::Machine {
+        let trusted = std::fs::read_to_string(codex_config()?).unwrap_or_default();
+        doubts.extend(trust::doubts(&trusted, &trust_needed(&file, &settings)?));
+    }
+    for doubt in doubts {
         say(State::Bad, what, format!("{}: {doubt}; run 'agrail install {what}' again", file.display()))?;
     }
-    Ok(say(State::Note, what, format!("known gaps: {}", gaps(host)))?)
+    Ok(installed)
 }
 
 /// Runs a hook as its host would: what is destructive is denied, and what is no event blocks.
-fn canary(command: &str) -> Result<(), String> {
+fn answers(command: &str) -> Result<(), String> {
     let deny = r#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf /etc"}}"#;
     for (event, what) in [(deny, "a deletion of /etc"), ("{\"hook_event_name\": ", "half an event")] {
         let mut child = Process::new("sh")

@@ -145,7 +145,7 @@ fn decided(args: &Args, config: &Config, event: &Event) -> Result<Answer> {
         return Ok(Answer::silent());
     }
     let says_allow = config.hook.allow && !event.opaque();
-    Ok(verdict.map_or_else(Answer::silent, |verdict| args.host.answer(&verdict, says_allow)))
+    Ok(verdict.map_or_else(Answer::silent, |verdict| args.host.answer(&verdict, says_allow, event.asks())))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! `agrail install`: puts the hook into a host's settings, or takes it out again.
 
 use agrail::hook::Host;
-use agrail::hook::install::{installed, with_hook, without_hook};
+use agrail::hook::install::{closed, installed, with_hook, without_hook};
+use agrail::hook::trust::{self, Trust};
 use anyhow::{Context as _, Result, bail};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,11 +10,13 @@ use std::process::ExitCode;
 
 /// Put the guard in front of a coding agent, or take it away again.
 ///
-/// The host's settings file is changed in place: what changes is shown, and the old file is kept beside it. Running it
-/// again changes nothing.
+/// The host's settings are changed in place: what changes is shown, and the old file is kept beside it. Running it again
+/// changes nothing. Codex runs a hook only if it is trusted: that is written to its config.toml, too. With --scope machine the
+/// settings are those of the administrator (/etc/claude-code, /etc/codex), which no project can switch off.
 ///
 ///   agrail install claude-code                    for every project of yours
 ///   agrail install codex --scope project          for the project in this folder
+///   sudo agrail install codex --scope machine     for everybody on this machine
 ///   agrail install claude-code --uninstall
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -21,8 +24,8 @@ pub struct Args {
     /// claude-code or codex.
     #[arg(value_parser = ["claude-code", "codex"])]
     host: String,
-    /// user: all of your projects; project: the one in this folder.
-    #[arg(long, default_value = "user", value_parser = ["user", "project"])]
+    /// user: all of your projects; project: the one in this folder; machine: everybody here.
+    #[arg(long, default_value = "user", value_parser = ["user", "project", "machine"])]
     scope: String,
     /// Take it out again.
     #[arg(long)]
@@ -32,22 +35,53 @@ pub struct Args {
     dry_run: bool,
 }
 
+/// For whom a host's settings hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// All projects of this account.
+    User,
+    /// The project in this folder.
+    Project,
+    /// Everybody on this machine; no project can switch these off.
+    Machine,
+}
+
 /// Where a host keeps its hooks.
-pub fn settings_file(host: Host, project: bool) -> Result<PathBuf> {
-    let (variable, below) = match host {
-        Host::ClaudeCode => ("CLAUDE_CONFIG_DIR", ".claude/settings.json"),
-        Host::Codex => ("CODEX_HOME", ".codex/hooks.json"),
+pub fn settings_file(host: Host, scope: Scope) -> Result<PathBuf> {
+    let (variable, below, machine) = match host {
+        Host::ClaudeCode => ("CLAUDE_CONFIG_DIR", ".claude/settings.json", "/etc/claude-code/managed-settings.json"),
+        Host::Codex => ("CODEX_HOME", ".codex/hooks.json", "/etc/codex/hooks.json"),
         Host::Generic => bail!("a generic host has no settings that are known"),
     };
     let below = Path::new(below);
-    if project {
-        return Ok(std::env::current_dir()?.join(below));
+    match scope {
+        Scope::Machine => return Ok(PathBuf::from(machine)),
+        Scope::Project => return Ok(std::env::current_dir()?.join(below)),
+        Scope::User => {}
     }
     let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     if let (Some(folder), Some(name)) = (set(variable), below.file_name()) {
         return Ok(folder.join(name));
     }
     Ok(set("HOME").context("there is no HOME; use --scope project")?.join(below))
+}
+
+/// The user's configuration of Codex, in which trust stands.
+pub fn codex_config() -> Result<PathBuf> {
+    Ok(settings_file(Host::Codex, Scope::User)?.with_file_name("config.toml"))
+}
+
+/// The trust that the hooks in a file need, by each name that Codex may have for the file.
+pub fn trust_needed(file: &Path, hooks: &str) -> Result<Vec<Trust>> {
+    let mut names = vec![std::path::absolute(file)?];
+    let real = file.canonicalize().ok().filter(|real| !names.contains(real));
+    names.extend(real);
+    let mut found = Vec::new();
+    for name in names {
+        let name = name.to_str().with_context(|| format!("{} is not UTF-8; put it elsewhere", name.display()))?;
+        found.extend(trust::needed(name, hooks)?);
+    }
+    Ok(found)
 }
 
 /// The command line of the hook, as a shell is told to run it; with the configuration file that was named, if one was.
@@ -57,57 +91,110 @@ pub fn command(host: Host, config: Option<&Path>) -> Result<String> {
     if let Some(file) = named {
         command = format!("{command} --config {}", quoted(&std::path::absolute(file)?)?);
     }
-    Ok(format!("{command} hook {}", host.name()))
+    Ok(closed(&format!("{command} hook {}", host.name())))
+}
+
+/// A file of settings as it is and as it is to be.
+struct Change {
+    file: PathBuf,
+    before: String,
+    after: String,
+    /// The old file is the user's own, and is kept.
+    keep: bool,
 }
 
 /// Runs the subcommand.
 pub fn run(args: &Args, config: &crate::config::Config) -> Result<ExitCode> {
     let host: Host = args.host.parse().map_err(anyhow::Error::msg)?;
-    let file = settings_file(host, args.scope == "project")?;
-    let before = match std::fs::read_to_string(&file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", file.display())),
+    let scope = match args.scope.as_str() {
+        "project" => Scope::Project,
+        "machine" => Scope::Machine,
+        _ => Scope::User,
     };
-    let about = || format!("in {}", file.display());
-    let after = if args.uninstall {
-        if installed(&before).with_context(about)?.is_empty() { before.clone() } else { without_hook(&before)? }
-    } else {
-        with_hook(host, &before, &command(host, config.file.as_deref())?).with_context(about)?
-    };
+    let changes = changes(args, host, scope, &command(host, config.file.as_deref())?)?;
     let mut out = anstream::stdout();
-    if after == before {
-        writeln!(out, "{}: nothing to change", file.display())?;
+    if changes.iter().all(|change| change.before == change.after) {
+        let file = changes.first().map(|change| change.file.display().to_string()).unwrap_or_default();
+        writeln!(out, "{file}: nothing to change")?;
         return Ok(ExitCode::SUCCESS);
     }
-    writeln!(out, "{}", file.display())?;
-    for change in similar::TextDiff::from_lines(&before, &after).iter_all_changes() {
-        let (mark, style) = match change.tag() {
+    for change in changes.iter().filter(|change| change.before != change.after) {
+        shown(&mut out, change)?;
+        if args.dry_run {
+            continue;
+        }
+        if let Some(kept) = written(&change.file, if change.keep { &change.before } else { "" }, &change.after)? {
+            writeln!(out, "the old file is kept as {}", kept.display())?;
+        }
+    }
+    match (args.dry_run, args.uninstall) {
+        (true, _) => writeln!(out, "nothing was changed (--dry-run)")?,
+        (false, true) => writeln!(out, "the guard is no longer asked")?,
+        (false, false) => writeln!(
+            out,
+            "installed; begin a new session of the agent. Check through the agent itself that it asks: agrail doctor"
+        )?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is to be written, and where.
+fn changes(args: &Args, host: Host, scope: Scope, command: &str) -> Result<Vec<Change>> {
+    let file = settings_file(host, scope)?;
+    let before = existing(&file)?;
+    let about = || format!("in {}", file.display());
+    let had = !installed(&before).with_context(about)?.is_empty();
+    let after = match (args.uninstall, had) {
+        (true, false) => before.clone(),
+        (true, true) => without_hook(&before)?,
+        (false, _) => with_hook(host, &before, command).with_context(about)?,
+    };
+    let mut changes = Vec::new();
+    if host == Host::Codex {
+        changes.extend(beside(args, scope, &file, &before, &after)?);
+    }
+    // a file that has the hook already is not the user's own
+    changes.insert(0, Change { file, before, after, keep: !args.uninstall && !had });
+    Ok(changes)
+}
+
+/// What Codex needs beside its hooks: trust in the user's configuration, or, for the machine, that they cannot be switched off.
+fn beside(args: &Args, scope: Scope, hooks: &Path, before: &str, after: &str) -> Result<Option<Change>> {
+    let file = if scope == Scope::Machine { hooks.with_file_name("requirements.toml") } else { codex_config()? };
+    let old = existing(&file)?;
+    let about = || format!("in {}", file.display());
+    let new = match (scope, args.uninstall) {
+        // others may rely on it
+        (Scope::Machine, true) => return Ok(None),
+        (Scope::Machine, false) => trust::with_hooks_required(&old).with_context(about)?,
+        (_, true) => trust::without_trust(&old, &trust_needed(hooks, before)?).with_context(about)?,
+        (_, false) => {
+            let stale = trust::without_trust(&old, &trust_needed(hooks, before)?).with_context(about)?;
+            trust::with_trust(&stale, &trust_needed(hooks, after)?).with_context(about)?
+        }
+    };
+    Ok(Some(Change { keep: !args.uninstall && !old.contains("trusted_hash"), file, before: old, after: new }))
+}
+
+fn existing(file: &Path) -> Result<String> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", file.display())),
+    }
+}
+
+fn shown(out: &mut impl Write, change: &Change) -> Result<()> {
+    writeln!(out, "{}", change.file.display())?;
+    for part in similar::TextDiff::from_lines(&change.before, &change.after).iter_all_changes() {
+        let (mark, style) = match part.tag() {
             similar::ChangeTag::Delete => ("-", anstyle::AnsiColor::Red.on_default()),
             similar::ChangeTag::Insert => ("+", anstyle::AnsiColor::Green.on_default()),
             similar::ChangeTag::Equal => (" ", anstyle::Style::new()),
         };
-        write!(out, "{style}{mark} {}{style:#}", change.value().trim_end_matches('\n'))?;
-        writeln!(out)?;
+        writeln!(out, "{style}{mark} {}{style:#}", part.value().trim_end_matches('\n'))?;
     }
-    if args.dry_run {
-        writeln!(out, "nothing was changed (--dry-run)")?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    // a file that has the hook already is not the user's own
-    let own = !args.uninstall && installed(&before).with_context(about)?.is_empty();
-    if let Some(kept) = written(&file, if own { &before } else { "" }, &after)? {
-        writeln!(out, "the old file is kept as {}", kept.display())?;
-    }
-    match (args.uninstall, host) {
-        (true, _) => writeln!(out, "the guard is no longer asked")?,
-        (false, Host::Codex) => writeln!(
-            out,
-            "installed; Codex needs `codex_hooks = true` below `[features]` in its config.toml. Check with: agrail doctor"
-        )?,
-        (false, _) => writeln!(out, "installed; begin a new session of the agent. Check with: agrail doctor")?,
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// A path as one word of a shell.
@@ -126,7 +213,8 @@ fn written(file: &Path, before: &str, after: &str) -> Result<Option<PathBuf>> {
     let folder = target.parent().context("the settings have no folder")?;
     let mut kept = None;
     if !before.is_empty() {
-        let backup = target.with_extension("json.before-agrail");
+        let name = target.file_name().and_then(|name| name.to_str()).unwrap_or("settings");
+        let backup = target.with_file_name(format!("{name}.before-agrail"));
         std::fs::copy(&target, &backup).with_context(|| format!("cannot keep the old file as {}", backup.display()))?;
         kept = Some(backup);
     }

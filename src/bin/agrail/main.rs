@@ -11,6 +11,7 @@ macro_rules! print {
 
 mod approvals;
 mod audit;
+mod canary;
 mod check;
 mod config;
 mod configure;
@@ -29,6 +30,7 @@ mod model;
 mod policy;
 mod research;
 mod serve;
+mod settled;
 mod show;
 
 use clap::{CommandFactory, Parser, Subcommand};
