@@ -32,7 +32,7 @@
 //! | `injection` | rules by family with examples (`rules.toml`), the trained head | find orders in texts |
 //! | `web/operations.toml` | descriptions of what tasks on the web amount to | add an operation |
 //! | `policy/operator` | shipped rules for data agents and web agents, by name | add a shipped policy |
-//! | `facts` | probes, accounts, classes of paths; `gather.rs` turns effects into what policies are asked | learn a fact |
+//! | `facts` | probes, accounts, classes of paths, files by identity; `gather.rs` turns effects into what policies are asked | learn a fact |
 //! | `policy` | schema, `base.cedar` and its examples, `operator/` (shipped for named agents), loading, screening | forbid or permit something |
 //! | `guard` | the line, `build.rs` for settings | order of stages |
 //! | `reason`, `tools` | who answers checks | add a reasoner or a probe |
@@ -55,7 +55,8 @@
 //! - Failure is never allow: an error, a panic, a deadline that passes end in deny, or ask if so configured. In `tiered`,
 //!   where the model alone fails, what the rules left open is asked of a person.
 //! - No finding, or only unknown and discarded ones, is not allow.
-//! - The gate is pure. Memory never weakens a deny or an ask that wants a person; it answers no unknown.
+//! - The gate is pure. Memory never weakens a deny or an ask that wants a person. Of what is unknown it answers one kind:
+//!   a program that no table knows, approved by the digest of its file and its exact arguments.
 //! - No model lifts a deterministic deny, or an ask for any other cause than an unknown program; no reply that is
 //!   missing, cut, unreadable or over budget allows anything. Text that the user did not write enters a prompt only
 //!   through [`untrusted::gather`].
@@ -96,6 +97,11 @@
 //!   must not thereby change what decides.
 //! - In research, what is protected is refused in what leaves rather than redacted: a fetch without it would not be the fetch
 //!   that was wanted. No content word may stand in a report that neither its source nor the user has.
+//! - The headline of a verdict is the gravest finding by harm and may be another than the one that decided: what an action
+//!   would do is told before the permission that it lacks.
+//! - An approval in the queue is bound to the normal form of the action, so that another spelling is not asked again; one of
+//!   a program that no table knows is bound to the digest of its file.
+//! - A reload by signal never loosens; an operator loosens over HTTP, in so many words, or by a restart.
 //! - A script that is known not to exist, and that nothing in the action makes, may be started: nothing would run.
 
 pub mod action;

@@ -1,6 +1,7 @@
 //! Everything that the engine promises, from outside.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod approvals;
 mod audit;
 mod browser;
 mod cli;
@@ -10,6 +11,7 @@ mod facts;
 mod guard;
 mod hook;
 mod hostile;
+mod identity;
 mod import;
 mod kill;
 mod mcp;
@@ -18,6 +20,7 @@ mod memory;
 mod memory_file;
 mod model;
 mod permission;
+mod privilege;
 mod properties;
 mod provenance;
 mod recorded;
@@ -26,6 +29,7 @@ mod roots;
 mod scripts;
 mod serve;
 mod shell;
+mod silence;
 mod table;
 mod transcripts;
 mod url;
