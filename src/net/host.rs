@@ -58,6 +58,11 @@ const POINTING_INSIDE: &[&str] = &[
     "backname.io",
 ];
 
+/// The name leads to this machine, or to the address in it, whoever asks.
+pub(super) fn points_inside(name: &str) -> bool {
+    is_below(name, POINTING_INSIDE)
+}
+
 /// Why a host name is not one of the public internet. `name`: as the URL parser gives it, ASCII and lower case.
 pub(super) fn refuse(name: &str) -> Option<Reason> {
     let bare = name.trim_end_matches('.');

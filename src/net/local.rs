@@ -23,6 +23,7 @@ pub fn is_loopback(host: &str) -> bool {
         None => {
             matches!(bare, "localhost" | "localhost.localdomain" | "ip6-localhost" | "ip6-loopback")
                 || bare.ends_with(".localhost")
+                || super::host::points_inside(bare)
         }
     }
 }
@@ -71,6 +72,8 @@ mod tests {
             "0",
             "::",
             "a.localhost",
+            "localtest.me",
+            "127.0.0.1.nip.io",
             "ip6-localhost",
         ] {
             assert!(is_loopback(host), "{host}");

@@ -90,6 +90,12 @@ fn a_heredoc_goes_through_pipes_to_whoever_runs_it() {
         "cat <<< 'rm -rf /etc' | bash",
         "f() { cat <<'E'\nrm -rf /etc\nE\n}; f | bash",
         "cat <<'E' | ssh localhost\nrm -rf /etc\nE",
+        "echo 'rm -rf /etc' | chroot /",
+        "psql prod <<'E'\n\\! rm -rf /etc\nE",
+        "sqlite3 x.db <<< '.shell rm -rf /etc'",
+        "sftp h <<< '!rm -rf /etc'",
+        "make -f - <<'E'\nall:\n\trm -rf /etc\nE",
+        "bash <<'E'\n\\rm -rf /etc\nE",
     ] {
         assert!(all(script).contains("delete /etc"), "{script}: {}", all(script));
     }
@@ -170,6 +176,10 @@ fn substitutions_run_in_every_position() {
         "`echo P`",
         "trap P EXIT",
         "eval P",
+        "x='a[P]'; (( x ))",
+        "x='a[P]'; [[ x -eq 1 ]]",
+        "x='a[P]'; echo ${y:x}",
+        "declare -i z='a[P]'",
         "coproc P",
         "let a=P",
         "printf -v a P",
@@ -211,6 +221,8 @@ fn a_detour_to_this_machine_is_this_machine() {
         "ssh -o HostName=localhost box rm -rf /etc",
         "ssh 127.1 -- rm -rf /etc",
         "echo 'rm -rf /etc' | ssh localhost",
+        "ssh \"$HOST\" rm -rf /etc",
+        "ssh 127.0.0.1.nip.io rm -rf /etc",
         "ssh localhost <<< 'rm -rf /etc'",
         "ssh ssh://me@localhost:22 rm -rf /etc",
         "ssh -l root 0 rm -rf /etc",
@@ -219,6 +231,12 @@ fn a_detour_to_this_machine_is_this_machine() {
     }
     assert!(all("ssh localhost agrail approvals approve X").contains("config agrail"));
     assert!(all("scp x me@localhost:.ssh/authorized_keys").contains("overwrite /home/user/.ssh/authorized_keys"));
+    for script in ["scp x '[::1]:.ssh/authorized_keys'", "scp x scp://me@localhost:22//home/user/.ssh/authorized_keys"]
+    {
+        assert!(all(script).contains("overwrite /home/user/.ssh/authorized_keys"), "{script}: {}", all(script));
+    }
+    assert!(all("ssh -R 9000 h").contains("connect localhost:"));
+    assert!(all("su - user -c 'echo x >> .bashrc'").contains("append /home/user/.bashrc"));
     assert!(all("ssh -R 9000:127.0.0.1:8642 h").contains("connect 127.0.0.1:8642"));
     for (script, effect) in [
         ("nc 127.0.0.1 8642 < req", "send 127.0.0.1:8642"),

@@ -46,6 +46,7 @@ const KEYWORDS: [&str; 5] = ["time", "builtin", "coproc", "noglob", "nocorrect"]
 impl Shell<'_> {
     pub(crate) fn command(&mut self, node: Node<'_>, source: &str, mut stdin: Output) -> Output {
         self.see(node);
+        let last_word = self.last_word.take();
         let mut words = Vec::new();
         let (variables, exported) = (self.variables.clone(), self.exported.clone());
         let mut assigned = false;
@@ -85,6 +86,7 @@ impl Shell<'_> {
                 _ => {}
             }
         }
+        words.extend(last_word);
         let output = self.simple(&words, stdin);
         if assigned {
             self.exported = exported;
@@ -167,15 +169,20 @@ impl Shell<'_> {
         }
         let signalled = (program == "kill").then(|| process_groups(arguments)).flatten();
         let arguments = signalled.as_deref().unwrap_or(arguments);
+        let moded = (program == "chmod").then(|| mode_with_dash(arguments)).flatten();
+        let arguments = moded.as_deref().unwrap_or(arguments);
         self.may_wait(&program, arguments, &stdin);
         let mut bound = row.bind(arguments);
         let stdin_role = bound.stdin.take();
         if let Some(Role::Script(language)) = stdin_role
-            && !bound.arguments.iter().any(|(role, _, _)| matches!(role, Role::Script(_) | Role::ScriptFile(_)))
+            && !bound
+                .arguments
+                .iter()
+                .any(|(role, _, _)| matches!(role, Role::Script(_) | Role::ScriptFile(_) | Role::Run | Role::Exec))
         {
             if stdin.piped {
                 self.run_input(&language, &program, &stdin);
-            } else if !arguments.iter().any(|word| matches!(word.as_str(), "--version" | "--help" | "-V")) {
+            } else if !super::typed::is_question(arguments) {
                 self.waits(&program, &stdin);
             }
         }
@@ -324,9 +331,7 @@ impl Shell<'_> {
             .arguments
             .iter()
             .filter(|(r, _, _)| matches!(r, Role::Copy | Role::Act { verb: Verb::Move, .. } | Role::Linked))
-            .map(|(_, v, _)| base_name(v))
-            // what is in the folder keeps its own names
-            .filter(|name| name != "." && name != "..")
+            .map(|(_, v, _)| arriving(v, program, bound))
             .collect();
         for (role, value, place) in &bound.arguments {
             match role {
@@ -424,7 +429,7 @@ impl Shell<'_> {
         let value = if alone { here.as_str() } else { value };
         let remote = matches!(role, Role::Copy | Role::Into).then(|| remote_host(value)).flatten();
         // a copy to this machine by a detour is a copy
-        let here = remote.map(|host| host.rsplit('@').next().unwrap_or(host)).is_some_and(|host| self.is_here(host));
+        let here = remote.is_some_and(|host| self.is_here(&super::ssh::destination(host).1));
         let detour = here.then(|| self.remote_path(value)).flatten();
         let (value, remote) = match &detour {
             Some(path) => (path.as_str(), None),
@@ -464,9 +469,9 @@ impl Shell<'_> {
     fn remote_path(&self, value: &str) -> Option<String> {
         let path = match value.split_once("://") {
             Some((_, rest)) => rest.get(rest.find('/')?..)?,
-            None => value.split_once(':')?.1,
+            None => value.split_once("]:").or_else(|| value.split_once(':'))?.1,
         };
-        let path = path.strip_prefix("~/").unwrap_or(path);
+        let path = path.strip_prefix("~/").unwrap_or(if path == "~" { "" } else { path });
         Some(if path.starts_with('/') { path.to_owned() } else { format!("{}/{path}", self.home) })
     }
 
@@ -488,6 +493,9 @@ impl Shell<'_> {
 pub(crate) fn remote_host(text: &str) -> Option<&str> {
     if let Some(rest) = text.split_once("://").map(|(_, r)| r) {
         return rest.split('/').next();
+    }
+    if let Some(end) = text.find("]:").filter(|_| text.rsplit('@').next().is_some_and(|host| host.starts_with('['))) {
+        return text.get(..=end);
     }
     let (host, _) = text.split_once(':')?;
     (!host.is_empty() && !host.contains('/') && !host.starts_with('.')).then_some(host)
@@ -526,6 +534,18 @@ fn given_file(value: &str) -> &str {
     path.split(';').next().unwrap_or(path)
 }
 
+/// The name under which a source arrives in a folder; a hole where its contents do, under their own names.
+fn arriving(source: &str, program: &str, bound: &Bound) -> String {
+    let merged = bound.seen.iter().any(|option| matches!(option.as_str(), "-T" | "--no-target-directory"));
+    let path = match source.split_once(':') {
+        Some((host, path)) if !host.contains('/') && !path.is_empty() => path,
+        _ => source,
+    };
+    let name = base_name(path);
+    let contents = merged || matches!(name.as_str(), "." | ".." | "") || (program == "rsync" && path.ends_with('/'));
+    if contents { HOLE.to_string() } else { name }
+}
+
 fn base_name(path: &str) -> String {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
 }
@@ -547,6 +567,22 @@ fn process_groups(words: &[String]) -> Option<Vec<String>> {
     let mut words = words.to_vec();
     words.insert(at, "--".to_owned());
     Some(words)
+}
+
+/// `chmod -x f`: a mode that begins with a dash is no option. `None` if there is none.
+fn mode_with_dash(words: &[String]) -> Option<Vec<String>> {
+    let mode = |word: &String| {
+        word.len() > 1 && word.starts_with('-') && word.chars().skip(1).all(|c| "rwxXst,-+=ugoa".contains(c))
+    };
+    let at = words.iter().position(mode).filter(|at| !words.iter().take(*at).any(|word| word == "--"))?;
+    // options first, so that the mode is the first operand
+    let (options, rest): (Vec<String>, Vec<String>) = words
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| *place != at)
+        .map(|(_, word)| word.clone())
+        .partition(|w| w.starts_with('-'));
+    Some([options, vec!["--".to_owned(), words.get(at)?.clone()], rest].concat())
 }
 
 /// Filters that end only where their input does.

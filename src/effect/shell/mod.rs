@@ -14,6 +14,7 @@ mod builtin;
 pub mod command;
 mod content;
 pub(crate) use content::CHANGED;
+pub(crate) use typed::TYPED;
 mod finder;
 mod git;
 mod interpreter;
@@ -179,10 +180,14 @@ pub(crate) struct Shell<'a> {
     /// How often a `package.json` was read.
     packages: usize,
     background: bool,
+    /// What it prints goes into a pipe, and not to a terminal.
+    piped: bool,
     repeat: u64,
     endless: bool,
     depth: usize,
     steps: usize,
+    /// A last word of the command that is read next, which the parser left out.
+    last_word: Option<String>,
     /// Nodes that were interpreted, for each script that is being read.
     seen: Vec<HashSet<usize>>,
     reading: Reading,
@@ -237,10 +242,12 @@ impl<'a> Shell<'a> {
             packaged: false,
             packages: 0,
             background: false,
+            piped: false,
             repeat: 1,
             endless: false,
             depth: 0,
             steps: 0,
+            last_word: None,
             seen: Vec::new(),
             reading: Reading::default(),
         }

@@ -64,6 +64,9 @@ impl Shell<'_> {
             _ => inner.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect(),
         };
         let mut rest = inner.get(name.len()..).unwrap_or_default();
+        if rest.starts_with(['[', ':']) || inner.starts_with('!') {
+            self.named_values(inner);
+        }
         if name.is_empty() {
             return hole();
         }
@@ -178,6 +181,13 @@ impl Shell<'_> {
         let text = value.map_or_else(|| HOLE.to_string(), |value| self.marked(value, &source));
         self.seen.pop();
         if word.starts_with('~') { self.tilde(word) } else { text }
+    }
+
+    /// Values of the variables that stand in arithmetic, which the shell evaluates once more.
+    pub(crate) fn named_values(&mut self, text: &str) {
+        let names = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| !name.is_empty());
+        let values: Vec<String> = names.filter_map(|name| self.variables.get(name)).flatten().cloned().collect();
+        values.iter().for_each(|value| self.evaluated(value));
     }
 
     /// Text that the shell evaluates though it came as a plain string: subscripts, arithmetic, prompts. What it

@@ -39,7 +39,11 @@ impl Shell<'_> {
 
     /// Source text in a language.
     pub(crate) fn script(&mut self, language: &str, text: &str, how: &str) -> Output {
+        if matches!(language, "sql" | "ftp" | "gdb") {
+            self.escapes(text, how);
+        }
         match language {
+            "ftp" => Output::default(),
             "bash" | "sh" => self.child(how, |shell| shell.nested(how, text, Output::default())),
             // it is read by this shell itself
             "source" => {
@@ -62,6 +66,16 @@ impl Shell<'_> {
             _ => {
                 self.foreign(language, text, how);
                 Output::default()
+            }
+        }
+    }
+
+    /// Lines with which a client runs a shell: `\! rm`, `.shell rm`, `!rm`.
+    fn escapes(&mut self, text: &str, how: &str) {
+        for line in text.lines().map(str::trim_start) {
+            let marks = ["\\!", ".shell ", ".system ", "system ", "shell ", "host ", "!"];
+            if let Some(command) = marks.iter().find_map(|mark| line.strip_prefix(mark)) {
+                self.nested(how, command, Output::default());
             }
         }
     }
@@ -174,6 +188,15 @@ impl Shell<'_> {
 
     /// A script or program at a path.
     pub(crate) fn run_file(&mut self, written: &str, arguments: &[String], language: Option<&str>) -> Output {
+        if let Some(language) = language.filter(|language| written == "-" && *language != "source") {
+            let stdin = self.stdin.clone();
+            if stdin.piped {
+                self.run_input(language, written, &stdin);
+            } else {
+                self.waits(language, &stdin);
+            }
+            return Output::default();
+        }
         let path = self.path(written);
         if let Some(stream) = self.stream(&path) {
             self.run_input(language.filter(|name| *name != "source").unwrap_or("bash"), written, &stream);

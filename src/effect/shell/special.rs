@@ -181,6 +181,9 @@ impl Shell<'_> {
             Output::default()
         } else {
             let cwd = self.cwd.clone();
+            if shell && words.iter().any(|word| word.starts_with("-i") || word == "--login") {
+                self.cwd = self.home_of(&user);
+            }
             if let Some(folder) = elsewhere {
                 self.cd(&[folder]);
             }
@@ -195,6 +198,7 @@ impl Shell<'_> {
     fn su(&mut self, words: &[String], stdin: &Output) -> Output {
         let mut user = "root".to_owned();
         let mut command = None;
+        let mut login = false;
         let mut index = 0;
         while let Some(word) = words.get(index) {
             match word.as_str() {
@@ -203,7 +207,8 @@ impl Shell<'_> {
                     command = words.get(index).cloned();
                 }
                 "-s" | "-g" | "-G" | "--shell" | "--group" => index += 1,
-                "-" | "-l" | "--login" | "-m" | "-p" => {}
+                "-" | "-l" | "--login" => login = true,
+                "-m" | "-p" => {}
                 other if other.starts_with("--command=") => {
                     command = other.strip_prefix("--command=").map(str::to_owned)
                 }
@@ -212,8 +217,11 @@ impl Shell<'_> {
             }
             index += 1;
         }
-        let saved = self.privileged;
+        let (saved, cwd) = (self.privileged, self.cwd.clone());
         self.privileged = saved || user == "root";
+        if login {
+            self.cwd = self.home_of(&user);
+        }
         let output = match command {
             Some(text) => self.child("su -c", |shell| shell.nested("su -c", &text, stdin.clone())),
             None => {
@@ -221,8 +229,17 @@ impl Shell<'_> {
                 Output::default()
             }
         };
-        self.privileged = saved;
+        (self.privileged, self.cwd) = (saved, cwd);
         output
+    }
+
+    /// Where a login of this account begins.
+    fn home_of(&self, user: &str) -> Option<String> {
+        match user {
+            "root" => Some("/root".to_owned()),
+            own if own == self.user => Some(self.home.clone()),
+            _ => None,
+        }
     }
 
     fn env(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {

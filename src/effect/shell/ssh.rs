@@ -5,7 +5,7 @@
 //!    command, or what stands on the standard input, is read as a shell here would run it, and judged as a remote one besides.
 //! 3. A command on another machine is judged where it runs: unknown facts, known verbs.
 
-use super::{Output, Shell};
+use super::{HOLE, Output, Shell};
 use crate::effect::{Effect, Target, Verb};
 use crate::net::local::{is_loopback, own_names};
 
@@ -22,6 +22,8 @@ struct Line {
     /// Where the host really is, by an option.
     hostname: Option<String>,
     command: Vec<String>,
+    /// It only forwards, goes to the background, or speaks with another ssh: nothing can be typed.
+    idle: bool,
 }
 
 impl Shell<'_> {
@@ -32,7 +34,9 @@ impl Shell<'_> {
         self.named(Verb::Connect, &host, "ssh");
         let command = line.command.join(" ");
         if command.is_empty() && !stdin.piped {
-            self.waits("ssh", stdin);
+            if !line.idle {
+                self.waits("ssh", stdin);
+            }
             return Output { network: true, ..Output::default() };
         }
         let mut effect = Effect::new(Verb::Remote, Target::Named("remote", host.clone()), "ssh");
@@ -51,6 +55,8 @@ impl Shell<'_> {
         let grave = there.iter().any(|e| {
             matches!(e.verb, Verb::Exhaust | Verb::Service | Verb::Account | Verb::Device | Verb::Unknown)
                 || (e.verb == Verb::Delete && e.recursive)
+                || e.verb == Verb::Drop
+                || (e.verb == Verb::Data && e.operation == "drop")
         });
         effect.operation = if grave {
             "delete"
@@ -113,6 +119,7 @@ impl Shell<'_> {
                 line.command = std::iter::once(word).chain(rest).cloned().collect();
                 break;
             };
+            line.idle |= letters.contains(['N', 'f', 'O']);
             let Some(at) = letters.find(|letter| TAKES.contains(letter)) else { continue };
             let letter = letters.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default();
             let inline = letters.get(at + 1..).filter(|value| !value.is_empty()).map(str::to_owned);
@@ -144,6 +151,10 @@ impl Shell<'_> {
 
     /// A port that is forwarded is a connection to where it leads: `[PORT:]HOST:PORT`.
     fn forwards(&mut self, value: &str) {
+        // a port alone lets the other side reach whatever this machine reaches
+        if !value.contains(':') {
+            return self.named(Verb::Connect, "localhost:", "ssh");
+        }
         let (before, port) = value.rsplit_once(':').unwrap_or_default();
         let host = match before.find('[') {
             Some(at) => before.get(at..).unwrap_or_default(),
@@ -157,7 +168,8 @@ impl Shell<'_> {
     /// A host is this machine.
     pub(crate) fn is_here(&self, host: &str) -> bool {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
-        if is_loopback(&host) {
+        // a host that only the machine knows may be this one
+        if is_loopback(&host) || host == HOLE.to_string() {
             return true;
         }
         let text = |path: &str| {
@@ -174,7 +186,7 @@ impl Shell<'_> {
 }
 
 /// User and host of `user@host`, `ssh://user@host:port`.
-fn destination(word: &str) -> (Option<String>, String) {
+pub(super) fn destination(word: &str) -> (Option<String>, String) {
     let rest = word.strip_prefix("ssh://").map_or(word, |rest| rest.split('/').next().unwrap_or_default());
     let (user, host) = rest.rsplit_once('@').map_or((None, rest), |(user, host)| (Some(user.to_owned()), host));
     let host = match host.find(']') {

@@ -159,6 +159,7 @@ impl Shell<'_> {
             "for_statement" => self.for_loop(node, source, stdin),
             "while_statement" | "c_style_for_statement" => self.while_loop(node, source, stdin),
             "test_command" => {
+                self.named_values(node.utf8_text(source.as_bytes()).unwrap_or_default());
                 self.walk_substitutions(node, source);
                 self.evaluate_words(node, source);
                 Output::silent()
@@ -182,7 +183,13 @@ impl Shell<'_> {
             "if_statement" => self.choice(node, source, &stdin),
             "list" => self.list(node, source, &stdin),
             "case_item" | "elif_clause" | "else_clause" | "do_group" | "compound_statement" | "negated_command"
-            | "program" => self.block(node, source, stdin),
+            | "program" => {
+                let text = node.utf8_text(source.as_bytes()).unwrap_or_default();
+                if text.starts_with("((") {
+                    self.named_values(text);
+                }
+                self.block(node, source, stdin)
+            }
             _ => {
                 self.walk_substitutions(node, source);
                 Output::default()
@@ -230,13 +237,14 @@ impl Shell<'_> {
         let before = std::mem::replace(&mut self.background, true);
         // the rest of a line with a heredoc begins with the `|` that the heredoc goes into
         output.piped |= children(node).first().is_some_and(|first| matches!(first.kind(), "|" | "|&"));
-        for child in children(node) {
-            if child.is_named() {
-                output = self.scoped(|s| s.statement(child, source, output.clone()));
-                output.piped = true;
-            }
+        let parts: Vec<Node<'_>> = children(node).into_iter().filter(Node::is_named).collect();
+        let outer = self.piped;
+        for (place, child) in parts.iter().enumerate() {
+            self.piped = outer || place + 1 < parts.len();
+            output = self.scoped(|s| s.statement(*child, source, output.clone()));
+            output.piped = true;
         }
-        self.background = before;
+        (self.background, self.piped) = (before, outer);
         output
     }
 
@@ -271,9 +279,20 @@ impl Shell<'_> {
         }
         let mut output = Output::default();
         let mut ran = false;
-        for child in children(node) {
+        let mut parts = children(node).into_iter().peekable();
+        while let Some(child) = parts.next() {
+            // the parser leaves out a `-` before a redirection: `make -f - <<E`
+            let gap = parts.peek().and_then(|next| source.get(child.end_byte()..next.start_byte())).unwrap_or_default();
+            match gap.trim() {
+                "" | "\\" => {}
+                "-" if child.kind() == "command" => self.last_word = Some("-".to_owned()),
+                left_out => self.unknown(Cause::Parse, left_out, "shell"),
+            }
             if child.is_named() && !child.kind().ends_with("_redirect") {
                 let first = child.utf8_text(source.as_bytes()).unwrap_or_default().split_whitespace().next();
+                if first == Some("exec") && stdin.piped && child.named_child_count() <= 1 {
+                    self.unknown(Cause::Dynamic, "what later commands read", "exec");
+                }
                 if first.is_some_and(super::command::is_shell) && redirects.iter().any(|r| connects(*r, source)) {
                     self.remote_shell(first.unwrap_or_default());
                 }
@@ -320,6 +339,12 @@ impl Shell<'_> {
         let quoted = all.iter().any(|c| {
             c.kind() == "heredoc_start" && c.utf8_text(source.as_bytes()).is_ok_and(|t| t.contains(['\'', '"', '\\']))
         });
+        if let Some(text) = misread_body(&all, source) {
+            if !quoted && text.contains(['$', '`']) {
+                self.unknown(Cause::Parse, "a heredoc", "shell");
+            }
+            return Output { text: Some(text), piped: true, ..Output::default() };
+        }
         let Some(body) = all.into_iter().find(|c| c.kind() == "heredoc_body") else { return Output::default() };
         let text = if quoted || body.named_child_count() == 0 {
             body.utf8_text(source.as_bytes()).unwrap_or_default().to_owned()
@@ -392,7 +417,9 @@ impl Shell<'_> {
             }
             self.push(effect);
         }
-        Output { piped: input, ..Output::default() }
+        // nothing comes of it
+        let text = (input && path == "/dev/null").then(String::new);
+        Output { piped: input, text, ..Output::default() }
     }
 
     fn for_loop(&mut self, node: Node<'_>, source: &str, stdin: Output) -> Output {
@@ -478,6 +505,17 @@ impl Shell<'_> {
         ];
         always.contains(&head.trim()) && !["break", "exit", "return", "read "].iter().any(|w| text.contains(w))
     }
+}
+
+/// The body of a heredoc of which the parser took the first line for words of the command, as it does where that line begins
+/// with a `\`. `None` where it did not.
+fn misread_body(parts: &[Node<'_>], source: &str) -> Option<String> {
+    let start = parts.iter().find(|part| part.kind() == "heredoc_start")?.end_byte();
+    let line = start + source.get(start..)?.find('\n')? + 1;
+    let end = parts.iter().find(|part| part.kind() == "heredoc_end")?.start_byte();
+    let body = |part: &Node<'_>| matches!(part.kind(), "heredoc_body" | "heredoc_end");
+    let misplaced = parts.iter().any(|part| !body(part) && part.start_byte() > start && part.end_byte() > line);
+    if misplaced { source.get(line..end).map(str::to_owned) } else { None }
 }
 
 /// It takes what is printed, not only errors or another stream.

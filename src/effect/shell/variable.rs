@@ -25,6 +25,11 @@ impl Shell<'_> {
                     locals.entry(name.clone()).or_insert(old);
                 }
             }
+            if options.contains('i') {
+                let text = self.text(child, source);
+                self.evaluated(&text);
+                self.named_values(&text);
+            }
             match child.kind() {
                 "variable_assignment" => {
                     self.assignment(child, source);

@@ -156,13 +156,7 @@ impl Shell<'_> {
             }
             "arithmetic_expansion" => {
                 self.walk_substitutions(node, source);
-                // a variable in it is evaluated once more
-                let names: Vec<&str> = raw.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-                for value in
-                    names.iter().filter_map(|name| self.variables.get(*name).cloned()).flatten().collect::<Vec<_>>()
-                {
-                    self.evaluated(&value);
-                }
+                self.named_values(raw);
                 let inner = raw.trim_start_matches("$((").trim_end_matches("))").trim();
                 if inner.parse::<i64>().is_ok() { into.push_str(inner) } else { into.push(HOLE) }
             }
