@@ -236,6 +236,12 @@ pub(super) fn protected_in_home() -> impl Iterator<Item = &'static str> {
     STARTUP.iter().chain(SECRET_HOME).copied().chain(MORE)
 }
 
+/// Names that are protected in the folder where they belong: a home, or its folder of keys.
+pub(super) fn startup_names() -> impl Iterator<Item = &'static str> {
+    const KEYS: [&str; 5] = ["authorized_keys", "authorized_keys2", "config", "rc", "environment"];
+    STARTUP.iter().copied().chain(KEYS)
+}
+
 /// A shell runs what stands there by itself: a start-up file, or a hook of git.
 #[must_use]
 pub(crate) fn shell_runs(path: &str) -> bool {

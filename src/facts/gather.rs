@@ -239,7 +239,8 @@ impl View<'_> {
                 }
             }
         }
-        let taken = matches!(effect.verb, Verb::Read | Verb::Encrypt | Verb::Move);
+        let taken = matches!(effect.verb, Verb::Read | Verb::Encrypt | Verb::Move)
+            || (effect.verb == Verb::Link && effect.operation == "to");
         if taken && (super::class::holds_credentials(looked_at) || super::class::holds_credentials(&facts.resolved)) {
             Class::Credential.as_str().clone_into(&mut query.class);
         }
@@ -247,12 +248,15 @@ impl View<'_> {
         let shuts = effect.verb == Verb::Chown || (effect.verb == Verb::Chmod && shuts(&effect.detail));
         let moved = matches!(effect.verb, Verb::Move | Verb::Delete | Verb::Mount);
         // what is copied into a folder is judged by its name inside; a copy of all that is in another merges with it
-        let any = |name: &String| name.contains(HOLE) || (name.starts_with('.') && name.contains(['*', '?', '[']));
-        let merges = effect.verb == Verb::Overwrite && (effect.incoming.is_empty() || effect.incoming.iter().any(any));
-        let named = effect.verb == Verb::Overwrite && !merges && facts.kind == Some(Kind::Directory);
-        let deep = query.below || (effect.recursive && !named) || moved || merges || shuts;
+        let into = effect.verb == Verb::Overwrite && facts.kind == Some(Kind::Directory);
+        let deep = query.below || (effect.recursive && !into) || moved || shuts;
         // beside the class: what forbids more for that class still does
-        query.guard = same_as_guards || self.guards(looked_at, deep) || self.guards(&facts.resolved, deep);
+        let guards = |deep| self.guards(looked_at, deep) || self.guards(&facts.resolved, deep);
+        let merged = into && (self.merges(looked_at, effect) || self.merges(&facts.resolved, effect));
+        query.guard = same_as_guards || guards(deep) || merged;
+        // a change of a folder above is one of the guard only where all that is below goes with it
+        let whole = !query.below && (moved || shuts || effect.verb == Verb::Encrypt);
+        query.perhaps = query.guard && !same_as_guards && !guards(whole);
         query.itself = facts.itself && (!query.below || path.ends_with("/*"));
         query.exists = Tri::from(facts.exists);
         query.parent = Tri::from(facts.parent);
@@ -274,6 +278,18 @@ impl View<'_> {
         } else {
             query.rename = self.rename && effect.verb == Verb::Overwrite;
         }
+    }
+
+    /// What comes into a folder merges with something of the guard below it.
+    fn merges(&self, folder: &str, effect: &Effect) -> bool {
+        let folder = folder.trim_end_matches('/');
+        let first = |path: &str| path.strip_prefix(folder)?.strip_prefix('/')?.split('/').next().map(str::to_owned);
+        let home = self.account.home.trim_end_matches('/');
+        let usual = super::class::guard_in_home().map(|rest| format!("{home}/{rest}"));
+        let there = |path: &String| self.environment.is_none_or(|e| e.path(path, self.account).exists != Some(false));
+        let names = self.own.iter().cloned().chain(usual.filter(there)).filter_map(|path| first(&path));
+        let comes = |name: &String| effect.incoming.is_empty() || effect.incoming.iter().any(|one| may_be(one, name));
+        names.collect::<BTreeSet<_>>().iter().any(comes)
     }
 
     /// The path belongs to the guard; or, where what is below it is meant too, something of the guard is below it.
@@ -362,7 +378,8 @@ impl View<'_> {
     /// What comes into a folder is written to its name inside: the same effect there.
     fn inside(&self, effect: &Effect) -> Vec<Effect> {
         let (Target::Path(path), Some(environment)) = (&effect.target, self.environment) else { return Vec::new() };
-        if effect.incoming.is_empty() || constant_folder(path).is_some() || !path.starts_with('/') {
+        let comes = matches!(effect.verb, Verb::Overwrite | Verb::Link) && effect.operation.is_empty();
+        if !comes || constant_folder(path).is_some() || !path.starts_with('/') {
             return Vec::new();
         }
         if environment.path(path, self.account).kind != Some(Kind::Directory) {
@@ -371,13 +388,24 @@ impl View<'_> {
         if effect.incoming.len() > INCOMING {
             self.cut.borrow_mut().insert(path.clone());
         }
-        let plain = |name: &&String| !name.is_empty() && constant_folder(&format!("/{name}")).is_none();
+        let folder = path.trim_end_matches('/');
+        let class = environment.class(&format!("{folder}/x"), self.account).0;
+        // a name that is not constant may be that of any protected file in such a folder
+        let protected: Vec<String> = super::class::startup_names()
+            .map(str::to_owned)
+            .filter(|name| environment.class(&format!("{folder}/{name}"), self.account).0 != class)
+            .collect();
+        let constant = |name: &String| constant_folder(&format!("/{name}")).is_none();
+        let mut names: BTreeSet<&String> =
+            effect.incoming.iter().take(INCOMING).filter(|name| constant(name)).collect();
+        let vague: Vec<&String> = effect.incoming.iter().filter(|name| !constant(name)).collect();
+        names.extend(protected.iter().filter(|name| vague.iter().any(|one| may_be(one, name))));
         let on = |name: &String| Effect {
-            target: Target::Path(format!("{}/{name}", path.trim_end_matches('/'))),
+            target: Target::Path(format!("{folder}/{name}")),
             incoming: Vec::new(),
             ..effect.clone()
         };
-        effect.incoming.iter().take(INCOMING).filter(plain).map(on).collect()
+        names.into_iter().filter(|name| !name.is_empty()).map(on).collect()
     }
 
     /// The most protected class among the files that a pattern in the last part of a path stands for.
@@ -521,6 +549,15 @@ fn constant_folder(path: &str) -> Option<&str> {
 /// The folders above a path, the nearest first, without the root.
 fn above(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').rev().filter_map(|(at, _)| path.get(..at)).filter(|folder| !folder.is_empty())
+}
+
+/// A name that is a pattern or not constant may be this one. A pattern means no hidden name unless it says so.
+fn may_be(name: &str, this: &str) -> bool {
+    if name.contains(HOLE) {
+        return true;
+    }
+    let shown = name.starts_with('.') || !this.starts_with('.');
+    shown && glob::Pattern::new(name).map_or(name == this, |pattern| pattern.matches(this))
 }
 
 fn is_below(path: &str, folder: &str) -> bool {

@@ -180,7 +180,7 @@ impl Environment {
         let plain = !name.is_empty() && !name.contains('/');
         let at =
             |folder: &&str| Some(format!("{folder}/{name}")).filter(|path| probe::is_program(&self.inner.folder, path));
-        PROGRAMS.iter().filter(|_| plain).find_map(|folder| at(folder))
+        PROGRAMS.iter().filter(|_| plain).find_map(at)
     }
 
     /// SHA-256 (hexadecimal) of a regular file of at most 32 MiB.

@@ -97,6 +97,7 @@ pub struct Query {
     pub secrets: bool,
     pub held: bool,
     pub guard: bool,
+    pub perhaps: bool,
     pub network: bool,
     pub foreign: bool,
 }
@@ -142,6 +143,7 @@ impl Query {
             secrets: false,
             held: false,
             guard: false,
+            perhaps: false,
             network: false,
             foreign: false,
         }
@@ -155,6 +157,9 @@ impl Query {
             (Verb::Unknown, "path") => return format!("{} is given {shown}", self.program),
             (Verb::Unknown, "script") if self.detail == crate::effect::shell::CHANGED => {
                 return format!("{shown} is run by the action that changes it: {}", self.detail);
+            }
+            (Verb::Unknown, "dynamic") if self.name == crate::effect::shell::TYPED => {
+                return format!("{} waits for typed input, which nobody checks", shown_program(&self.program));
             }
             (Verb::Unknown, cause) => return not_understood(cause, &shown),
             (verb, "path") => format!("{} {shown}", phrase(verb, &self.operation, self.into)),
@@ -425,6 +430,7 @@ pub(super) fn request(
         ("secrets".to_owned(), Value::new_bool(query.secrets)),
         ("held".to_owned(), Value::new_bool(query.held)),
         ("guard".to_owned(), Value::new_bool(query.guard)),
+        ("perhaps".to_owned(), Value::new_bool(query.perhaps)),
         ("network".to_owned(), Value::new_bool(query.network)),
         ("foreign".to_owned(), Value::new_bool(query.foreign)),
     ])

@@ -128,6 +128,19 @@ async fn what_is_copied_into_a_folder_is_judged_by_its_name() {
         ("mv authorized_keys out/", false),
         ("cp .bashrc ~/", false),
         ("cp -r src ~/", true),
+        ("cp -r src/* ~/", true),
+        ("cp src/*.rs ~/", true),
+        ("mkdir -p agrail && cp -r agrail ~/.config/", false),
+        ("cp -r src/* ~/.config/", false),
+        ("rsync -a src/ ~/.config/", false),
+        ("rsync -a web1:cfg/ ~/.config/", false),
+        ("scp -r 'web1:cfg/*' ~/.config/", false),
+        ("cp -rT src ~", false),
+        ("rsync -a src/ ~/", false),
+        ("cp src/* ~/.ssh/", false),
+        ("for f in src/*; do cp \"$f\" ~/.ssh/; done", false),
+        ("rsync -a src/ copy/", true),
+        ("cp -rT src copy", true),
         ("cp plain.txt /home/user", true),
         ("cp -r src/. ~/", false),
     ] {
@@ -182,6 +195,9 @@ async fn shutting_the_settings_away_changes_them() {
         &[
             ("chmod 000 ~/.config", false),
             ("chmod a-x ~/.config/agrail", false),
+            ("chmod -x ~/.config", false),
+            ("chmod -R -r ~/.config/agrail", false),
+            ("chmod -x plain.txt", true),
             ("chmod u= ~", false),
             ("mv ~/.config ~/old", false),
             ("chmod 700 ~/.config", true),
@@ -190,4 +206,26 @@ async fn shutting_the_settings_away_changes_them() {
         ],
     )
     .await;
+}
+
+/// What is certain to reach the guard is denied; what may, is asked.
+#[tokio::test]
+async fn what_only_may_reach_the_guard_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = machine(folder.path());
+    let guard = Guard::builder().build().unwrap();
+    for (command, decision) in [
+        ("rm -rf ~/.config", Decision::Deny),
+        ("rm -rf ~/.config/agrail/*", Decision::Deny),
+        ("echo x > ~/.config/agrail/config.toml", Decision::Deny),
+        ("mv ~/.config ~/old", Decision::Deny),
+        ("chmod 000 ~/.config", Decision::Deny),
+        ("chmod -R u+w ~/.config", Decision::Ask),
+        ("find ~ -name '*.pyc' -delete", Decision::Ask),
+        ("cp -r src/. ~/.config", Decision::Ask),
+        ("find . -name '*.pyc' -delete", Decision::Allow),
+    ] {
+        let verdict = decide(&guard, &context, &format!("cd ~/project && {command}")).await;
+        assert_eq!(verdict.decision, decision, "{command}: {}", verdict.reason);
+    }
 }

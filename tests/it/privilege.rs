@@ -51,7 +51,7 @@ fn no_policy_is_milder_with_privilege() {
                 for bits in 0_u32..256 {
                     // a part of the grid, spread over it: the whole takes minutes
                     place += 1;
-                    if place % 31 != 0 {
+                    if !place.is_multiple_of(31) {
                         continue;
                     }
                     let bit = |n: u32| bits & (1 << n) != 0;
