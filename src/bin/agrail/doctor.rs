@@ -153,7 +153,7 @@ fn hosted(
     for scope in [Scope::User, Scope::Project, Scope::Machine] {
         installed |= hooked(config, host, scope, say)?;
     }
-    for doubt in switched_off(host)? {
+    if let Some(doubt) = switched_off(host)? {
         return Ok(say(State::Bad, what, format!("this project switches hooks off: {doubt}"))?);
     }
     if !installed {
@@ -183,16 +183,15 @@ fn hosted(
 }
 
 /// What in the project's own settings keeps a host from asking any hook. They are read, not tried.
-fn switched_off(host: Host) -> Result<Vec<String>> {
+fn switched_off(host: Host) -> Result<Option<String>> {
     let file = settings_file(host, Scope::Project)?;
     let text = |file: &Path| std::fs::read_to_string(file).unwrap_or_default();
-    Ok(match host {
-        Host::Codex => trust::doubts(&text(&file.with_file_name("config.toml")), &[]),
-        _ => {
-            let local = file.with_file_name("settings.local.json");
-            [file, local].iter().map(|file| text(file)).filter(|text| text.contains("disableAllHooks")).collect()
-        }
-    })
+    if host == Host::Codex {
+        return Ok(trust::doubts(&text(&file.with_file_name("config.toml")), &[]).into_iter().next());
+    }
+    let files = [file.with_file_name("settings.local.json"), file];
+    let off = files.iter().find(|file| text(file).contains("disableAllHooks"));
+    Ok(off.map(|file| format!("{} speaks of disableAllHooks", file.display())))
 }
 
 /// Whether a file of settings holds the hook; if so, whether the hook answers and what speaks against it.
