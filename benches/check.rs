@@ -1,8 +1,8 @@
-//! What a check costs: decided by the screen, asked, denied.
+//! The cost of a check: decided by the screen, asked, denied.
 
 use agrail::Guard;
 use agrail::action::{Action, Context, Identity};
-use agrail::facts::Environment;
+use agrail::machine::Environment;
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::path::Path;
 

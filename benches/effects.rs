@@ -1,7 +1,7 @@
-//! What it costs to read the effects of scripts, and to canonicalise text.
+//! The cost of extracting the effects of scripts and of canonicalising text.
 
 use agrail::canonical::{Budget, canonical};
-use agrail::effect::shell::{self, Nowhere};
+use agrail::effect::shell::{self, NoFiles};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 fn effects(c: &mut Criterion) {
@@ -13,7 +13,7 @@ fn effects(c: &mut Criterion) {
         ("200 branches", &long),
     ] {
         group.throughput(Throughput::Bytes(script.len() as u64));
-        group.bench_function(name, |b| b.iter(|| shell::read(script, "user", "/home/user", "/home/user", &Nowhere)));
+        group.bench_function(name, |b| b.iter(|| shell::read(script, "user", "/home/user", "/home/user", &NoFiles)));
     }
     group.finish();
     let mut group = c.benchmark_group("canonical");

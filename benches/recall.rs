@@ -1,4 +1,4 @@
-//! What a recall costs: by effect, and by similarity with the exact scan.
+//! The cost of a recall: by effect, and by similarity with the exact scan.
 
 use agrail::memory::{Change, Episode, Key, Lesson, Memory, Trigger};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};

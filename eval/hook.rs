@@ -1,7 +1,8 @@
-//! Traces put to a PreToolUse hook of a coding agent, ours or another tool's: a process a case, as the host would do it.
+//! Runs traces through a PreToolUse hook of a coding agent, agrail's or another tool's: one process per case, as the
+//! host would start it.
 //!
-//! The host's contract decides what an answer means: exit code 2 blocks; JSON on standard output says allow, ask or deny;
-//! silence and every other failure let the call run, as the host would.
+//! The host's contract defines the meaning of an answer. Exit code 2 blocks. JSON on standard output contains allow,
+//! ask or deny. With silence or any other failure the call runs, as in the host.
 
 use agrail::action::Action;
 use agrail::replay::{Asked, Case, ResultLine, Trace};
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
-/// How long a host would wait.
+/// Timeout of the host.
 const WAIT: Duration = Duration::from_secs(60);
 
 /// A hook command.
@@ -23,7 +24,7 @@ pub struct Hook {
     observations: bool,
 }
 
-/// What a hook's process said.
+/// Output of a hook's process.
 struct Said {
     code: Option<i32>,
     stdout: String,
@@ -32,13 +33,14 @@ struct Said {
 }
 
 impl Hook {
-    /// `command`: for a shell; `{root}` stands for the folder that the call would run in, `{user}` for the account. `observations`: it is told first
-    /// what the agent has read.
+    /// `command` is a shell command in which `{root}` is replaced by the root of the case and `{user}` by the account.
+    /// With `observations`, the hook first gets the observations of the agent.
     pub fn new(command: &str, observations: bool) -> Self {
         Self { command: command.to_owned(), observations }
     }
 
-    /// The hook lets a harmless call pass: one that cannot even start would be taken for one that allows or denies all.
+    /// Verifies that the hook lets a harmless call pass: a hook that cannot start would look like one that always
+    /// allows or always denies.
     pub async fn answers(&self) -> anyhow::Result<()> {
         let folder = tempfile::tempdir()?;
         let event = json!({
@@ -48,7 +50,7 @@ impl Hook {
         let said = self.run(&event, folder.path(), "user").await?;
         if said.code != Some(0) {
             let code = said.code.map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
-            anyhow::bail!("the hook does not let 'ls' pass ({code}): {}; look at --hook", said.stderr.trim());
+            anyhow::bail!("the hook blocks 'ls' ({code}): {}; check --hook", said.stderr.trim());
         }
         Ok(())
     }
@@ -88,7 +90,7 @@ impl Hook {
     }
 
     async fn run(&self, event: &Value, root: &Path, user: &str) -> anyhow::Result<Said> {
-        // a name from a trace must not become more than a name
+        // a user name from a trace must not inject shell syntax
         let user: String = user.chars().filter(|c| c.is_alphanumeric() || "._-".contains(*c)).collect();
         let command = self.command.replace("{root}", &root.to_string_lossy()).replace("{user}", &user);
         let started = Instant::now();
@@ -103,7 +105,7 @@ impl Hook {
         let text = event.to_string();
         let told = async move {
             if let Some(mut input) = input {
-                // a hook that reads nothing has closed its end
+                // a hook that reads nothing has closed its input
                 let _ = input.write_all(text.as_bytes()).await;
             }
         };
@@ -129,7 +131,7 @@ impl Asked for Hook {
     }
 }
 
-/// What the host does with an answer, and why.
+/// The decision that the host derives from an answer, and its reason.
 fn meant(said: &Said) -> (Decision, String) {
     let first = |text: &str| text.lines().next().unwrap_or_default().chars().take(300).collect::<String>();
     match said.code {
@@ -157,7 +159,7 @@ fn meant(said: &Said) -> (Decision, String) {
     }
 }
 
-/// The call as a host names it; `None` for a message, which no tool sends.
+/// The tool call in the host's form; `None` for a message, because no tool sends it.
 fn call(action: &Action) -> Option<(String, Value)> {
     let bash = |command: String| Some(("Bash".to_owned(), json!({"command": command})));
     match action {
@@ -179,7 +181,7 @@ fn call(action: &Action) -> Option<(String, Value)> {
     }
 }
 
-/// The conversation so far, as the host keeps it.
+/// The conversation so far, in the host's transcript format.
 fn transcript_lines(trace: &Trace) -> Vec<Value> {
     let mut lines = Vec::new();
     if !trace.request.is_empty() {

@@ -1,4 +1,4 @@
-//! `agrail-eval load`: many connections at once against a service.
+//! `agrail-eval load`: loads a service with many parallel connections.
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::json;
@@ -7,25 +7,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Ask a running `agrail serve` from many connections at once, each again as soon as it is answered.
+/// Load a running `agrail serve` from many parallel connections; each sends its next request after an answer.
 ///
-/// Prints how many requests got which status, the latency of those that were answered, and with --pid the largest memory of
-/// the service. Exit code 1 if anything but 200, 429 and 503 came, or an answer was wrong.
+/// Prints the number of requests for each status, the latency of the answered ones and, with --pid, the largest memory
+/// of the service. Exit code 1 if there was a status other than 200, 429 and 503, or a wrong answer.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The service.
+    /// URL of the service.
     #[arg(long, default_value = "http://127.0.0.1:8642")]
     url: String,
-    /// Connections.
+    /// Number of parallel connections.
     #[arg(long, default_value_t = 1000)]
     connections: usize,
-    /// Seconds.
+    /// Duration in seconds.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// Pause of a connection between an answer and the next question, milliseconds.
+    /// Pause of a connection between an answer and its next request, milliseconds.
     #[arg(long, default_value_t = 0)]
     pause_ms: u64,
-    /// Process of the service.
+    /// Process id of the service.
     #[arg(long)]
     pid: Option<u32>,
 }
@@ -58,13 +58,13 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let odd = all.statuses.keys().any(|status| !["200", "429", "503"].contains(&status.as_str()));
     if odd || all.wrong > 0 {
-        bail!("{} wrong answers, or another status than 200, 429 and 503", all.wrong);
+        bail!("{} wrong answers, or a status other than 200, 429 and 503", all.wrong);
     }
     Ok(())
 }
 
 async fn load(args: &Args) -> Result<(Seen, Option<u64>)> {
-    // none of the connections is given back to a pool that others take from
+    // a pool that is large enough for every task to keep its own connection
     let client = reqwest::Client::builder().pool_max_idle_per_host(args.connections).build()?;
     let stop = Arc::new(AtomicBool::new(false));
     let tasks: Vec<_> = (0..args.connections)
@@ -88,7 +88,7 @@ async fn load(args: &Args) -> Result<(Seen, Option<u64>)> {
                                 let expected = if deny { "\"decision\":\"deny\"" } else { "\"decision\":\"allow\"" };
                                 seen.wrong += u64::from(!text.contains(expected));
                             } else {
-                                // as Retry-After asks, in short
+                                // a short version of the pause that Retry-After asks for
                                 tokio::time::sleep(Duration::from_millis(100)).await;
                             }
                             status.to_string()
@@ -126,7 +126,7 @@ async fn load(args: &Args) -> Result<(Seen, Option<u64>)> {
 /// Resident memory of a process, KiB.
 fn resident(pid: u32) -> Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))
-        .with_context(|| format!("there is no process {pid} any more"))?;
+        .with_context(|| format!("cannot read the memory of process {pid}; check --pid"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
     Ok(line.trim().trim_end_matches(" kB").trim().parse().unwrap_or_default())
 }

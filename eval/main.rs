@@ -1,4 +1,4 @@
-//! `agrail-eval`: replays labelled traces, scores them, and measures the engine.
+//! `agrail-eval`: replays labelled traces, scores the decisions, and measures the engine.
 
 mod ablate;
 mod detector;
@@ -18,7 +18,7 @@ mod score;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Replay labelled agent traces against the guard, and measure it.
+/// Replay labelled agent traces against the guard and measure it.
 #[derive(Debug, Parser)]
 #[command(name = "agrail-eval", version, max_term_width = 100)]
 struct Cli {

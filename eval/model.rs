@@ -1,4 +1,4 @@
-//! Which model a run asks, and how.
+//! The model of a run, and its options.
 
 use agrail::guard::Mode;
 use agrail::llm::{Endpoint, LanguageModel, OpenAi, Player, Recorder};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub enum ModeArg {
     /// Never.
     Rules,
-    /// Where the deterministic stages leave open what a model may answer.
+    /// If the deterministic stages leave a question that a model may answer.
     Tiered,
     /// Always.
     Llm,
@@ -46,23 +46,23 @@ pub struct ModelArgs {
     /// Folder with prompts that replace the shipped ones.
     #[arg(long, value_name = "DIR")]
     pub prompts: Option<PathBuf>,
-    /// Keep requests and replies in this file; what it has is not asked again.
+    /// Record requests and replies in this file; recorded requests are not sent again.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Answer from this recording only; a request that it lacks is an error.
+    /// Answer from this recording only; a request that is not in it is an error.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "model_url"])]
     pub play: Option<PathBuf>,
 }
 
 impl ModelArgs {
-    /// The model, recorded or played if asked for.
+    /// The model, with recording or playback if requested.
     pub fn model(&self) -> Result<Arc<dyn LanguageModel>> {
         if let Some(file) = &self.play {
             let player = Player::open(&self.model, file);
-            return Ok(Arc::new(player.with_context(|| format!("cannot play {}", file.display()))?));
+            return Ok(Arc::new(player.with_context(|| format!("cannot play the recording {}", file.display()))?));
         }
         let Some(url) = &self.model_url else {
-            bail!("this mode asks a model; give --model-url and --model, or --play FILE with a recording");
+            bail!("this mode needs a model; give --model-url and --model, or --play FILE with a recording");
         };
         let mut endpoint = Endpoint::new(url, &self.model);
         if let Some(file) = &self.model_key_file {
@@ -73,7 +73,7 @@ impl ModelArgs {
         Ok(match &self.record {
             None => model,
             Some(file) => {
-                Arc::new(Recorder::new(model, file).with_context(|| format!("cannot use {}", file.display()))?)
+                Arc::new(Recorder::new(model, file).with_context(|| format!("cannot record to {}", file.display()))?)
             }
         })
     }

@@ -1,4 +1,4 @@
-//! What it costs that the agent has read something: whole checks of a tool call after texts of some sizes.
+//! The cost of observations: complete checks of a tool call after texts of several sizes.
 
 use crate::perf::{Latency, latency};
 use agrail::action::{Action, Context, Identity, Observation};
@@ -10,31 +10,31 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A page of an ordinary web shop, with two orders in it.
+/// A page of an ordinary web shop that contains two imperatives.
 const PAGE: &str = "The parcel arrived on time and the box was intact. You can park behind the church until noon. \
     Please let us know if Friday suits you! {\"name\": \"lamp\", \"note\": \"Bring a coat, it gets cold\"}\n\
     | Lisbon | 1998 | 420 | Install the plugin before you build, then restart the service.\n";
 
-/// Whole checks after one text.
+/// Complete checks after one text.
 #[derive(Debug, Serialize)]
 pub struct Observed {
-    /// Bytes that were read.
+    /// Size of the observation in bytes.
     bytes: usize,
-    /// Rules and words alone.
+    /// Latency with rules and words alone.
     rules: Latency,
-    /// With the embedder: origin of the action.
+    /// Latency with the embedder, which judges the origin of the action.
     embedding: Latency,
-    /// Microseconds a kilobyte, rules alone, at the median.
+    /// Median cost with rules alone, µs per KiB.
     rules_us_per_kb: f64,
 }
 
-/// Measures at each size; no two checks are of the same text.
+/// Measures each size; every check has a different text.
 pub async fn measure(embedder: Arc<dyn Embedder>, sizes: &[(usize, usize)]) -> Result<Vec<Observed>> {
     let plain = Guard::builder().build()?;
     let meaning = Guard::builder().embedder(embedder).build()?;
     let mut found = Vec::new();
     for &(bytes, rounds) in sizes {
-        eprintln!("{rounds} checks after {bytes} bytes");
+        eprintln!("{rounds} checks after observations of {bytes} bytes");
         let rules = checks(&plain, bytes, rounds).await?;
         let embedding = checks(&meaning, bytes, rounds).await?;
         let rules_us_per_kb = rules.p50_us() / (bytes as f64 / 1024.0);

@@ -1,11 +1,11 @@
-//! `agrail-eval perf`: what a check and a recall cost on this machine.
+//! `agrail-eval perf`: measures the cost of a check and of a recall on this machine.
 
 use crate::observed;
 use crate::remember;
 use crate::run::sources;
 use agrail::action::{Action, Context, Identity};
 use agrail::embed::{Embedder, MINILM_DIMENSIONS, MINILM_ID, MiniLm};
-use agrail::facts::Environment;
+use agrail::machine::Environment;
 use agrail::memory::{Change, Episode, Key, Lesson, Memory};
 use agrail::{Decision, Guard};
 use anyhow::{Context as _, Result, ensure};
@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Neighbours that are compared with the exact scan.
+/// Number of neighbours that are compared with the exact scan.
 const NEIGHBOURS: usize = 10;
-/// Queries a size.
+/// Number of queries for each size.
 const QUERIES: usize = 500;
 
 /// Measure checks, throughput, recall, memory use and start-up on this machine.
@@ -25,16 +25,16 @@ pub struct Args {
     /// Write the figures as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Measure recall with a million entries as well (minutes, 5 GB).
+    /// Also measure recall with a million entries (minutes, 5 GB).
     #[arg(long)]
     million: bool,
-    /// Measure only what finding the nearest entry costs as the memory grows, beside embedding all of it again.
+    /// Measure only the cost of finding the nearest entry as the memory grows, compared with embedding all of it again.
     #[arg(long)]
     remember: bool,
-    /// Measure only what a check costs after the agent has read 20 KB to 5 MB.
+    /// Measure only the cost of a check after 20 KB to 5 MB of observations.
     #[arg(long, conflicts_with = "remember")]
     observed: bool,
-    /// Checks to measure.
+    /// Number of checks to measure.
     #[arg(long, default_value_t = 2000)]
     checks: usize,
 }
@@ -53,7 +53,7 @@ struct Checks {
     screen: Latency,
     cached: Latency,
     embedding: Latency,
-    /// As `screen`, with 100 000 entries in the memory.
+    /// The same as `screen`, with 100 000 entries in the memory.
     screen_100k: Latency,
 }
 
@@ -154,7 +154,7 @@ async fn screened(guard: &Guard, context: &Context, checks: usize) -> Result<Lat
     for number in 0..checks + 100 {
         let action = shell(format!("cat notes-{number}.txt | sort | head -n 5 > /tmp/out-{number}.txt"));
         let (decision, time) = timed(guard, &action, context).await;
-        ensure!(decision == Decision::Allow, "the screen should allow the measured action, it answered {decision}");
+        ensure!(decision == Decision::Allow, "the screen should allow the measured action; its decision is {decision}");
         if number >= 100 {
             times.push(time);
         }
@@ -162,7 +162,8 @@ async fn screened(guard: &Guard, context: &Context, checks: usize) -> Result<Lat
     Ok(latency(times))
 }
 
-/// Decided by the screen; asked with the paraphrase's vector kept; asked with a new paraphrase each time.
+/// Latencies of checks that the screen decides, that ask with a cached vector of the paraphrase, and that ask with a
+/// new paraphrase each time.
 async fn checks(context: &Context, model: &MiniLm, checks: usize) -> Result<(Latency, Latency, Latency)> {
     let screen = screened(&Guard::builder().build()?, context, checks).await?;
     let memory = Memory::in_memory(model.id(), model.dimensions())?;
@@ -174,16 +175,16 @@ async fn checks(context: &Context, model: &MiniLm, checks: usize) -> Result<(Lat
     let mut cached = Vec::new();
     for number in 0..checks {
         let (decision, time) = timed(&guard, &shell(format!("useradd -m worker{number}")), context).await;
-        ensure!(decision != Decision::Allow, "an account should not be made without asking");
+        ensure!(decision != Decision::Allow, "useradd should not be allowed");
         let _ = time;
         let (decision, time) = timed(&guard, &shell(format!("crontab jobs-{number}")), context).await;
-        ensure!(decision == Decision::Ask, "a schedule should be asked about, it is {decision}");
+        ensure!(decision == Decision::Ask, "crontab should get ask; its decision is {decision}");
         cached.push(time);
     }
     let mut embedding = Vec::new();
     for number in 0..100 {
         let (decision, time) = timed(&guard, &shell(format!("frobnicate{number} input.txt")), context).await;
-        ensure!(decision == Decision::Ask, "an unknown program should be asked about, it is {decision}");
+        ensure!(decision == Decision::Ask, "an unknown program should get ask; its decision is {decision}");
         embedding.push(time);
     }
     guard.settle().await.map_err(anyhow::Error::msg)?;
@@ -234,7 +235,7 @@ fn lesson(number: usize, vector: Option<Vec<f32>>) -> Lesson {
     }
 }
 
-/// Vectors as text embeddings have them: many topics, each a cloud.
+/// Generates vectors with the structure of text embeddings: many topics, each a cloud.
 struct Cloud {
     state: u64,
     centres: Vec<Vec<f32>>,
@@ -306,7 +307,7 @@ fn recall(entries: usize) -> Result<(Recall, Memory)> {
     Ok((figures, memory))
 }
 
-/// Places of the nearest vectors, all of them compared.
+/// Indices of the nearest vectors, by an exact scan.
 fn exact(vectors: &[Vec<f32>], query: &[f32]) -> Vec<usize> {
     let mut scored: Vec<(f32, usize)> = vectors
         .iter()
@@ -331,14 +332,14 @@ pub fn latency(mut times: Vec<Duration>) -> Latency {
     Latency { n: times.len(), p50_us: at(50), p99_us: at(99) }
 }
 
-/// Peak resident memory of this process, megabytes.
+/// Peak resident memory of this process, MiB.
 fn resident_mb() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
     line.and_then(|l| l.split_whitespace().next()?.parse::<f64>().ok()).map_or(0.0, |kb| kb / 1024.0)
 }
 
-/// Median time from the start of the program `agrail` to a verdict, milliseconds.
+/// Median time from the start of the program `agrail` to a verdict, ms.
 fn startup() -> Result<f64> {
     let program = std::env::current_exe()?.with_file_name("agrail");
     ensure!(program.exists(), "{} is missing; build it with 'cargo build --release --bins'", program.display());
@@ -350,7 +351,7 @@ fn startup() -> Result<f64> {
             .stdout(std::process::Stdio::null())
             .status()?;
         times.push(started.elapsed());
-        ensure!(status.success(), "the start-up check was not allowed");
+        ensure!(status.success(), "the check that measures the start-up time was not allowed");
     }
     Ok(latency(times).p50_us / 1000.0)
 }

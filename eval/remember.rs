@@ -1,5 +1,5 @@
-//! `agrail-eval perf --remember`: what finding the nearest entry costs as the memory grows, beside the published
-//! procedure, which embeds the whole memory again at each check.
+//! `agrail-eval perf --remember`: the cost of finding the nearest entry as the memory grows, compared with the
+//! published procedure, which embeds the whole memory again at each check.
 
 use agrail::embed::{Embedder, MiniLm};
 use agrail::memory::{Change, Episode, Key, Lesson, Memory};
@@ -7,22 +7,22 @@ use anyhow::Result;
 use serde::Serialize;
 use std::time::Instant;
 
-/// One size of memory.
+/// The costs for one size of the memory.
 #[derive(Debug, Serialize)]
 pub struct Remembering {
-    /// Entries in memory.
+    /// Number of entries in the memory.
     pub entries: usize,
-    /// Ours: one new paraphrase embedded, and the index searched; milliseconds, median.
+    /// agrail: one new paraphrase is embedded, and the index is searched; median in ms.
     pub ours_ms: f64,
-    /// The published way: every entry and the paraphrase embedded; milliseconds, once.
+    /// Published procedure: every entry and the paraphrase are embedded; one measurement in ms.
     pub paper_ms: f64,
 }
 
-/// Measures each size. Texts are new each time, so that no cache of embeddings helps either side.
+/// Measures each size. The texts are always new, so that no cache of embeddings helps either side.
 pub async fn measure(model: &MiniLm, sizes: &[usize]) -> Result<Vec<Remembering>> {
     let mut found = Vec::new();
     for &entries in sizes {
-        eprintln!("remembering among {entries} entries");
+        eprintln!("recalling from {entries} entries");
         let texts: Vec<String> = (0..entries).map(|n| text(entries, n)).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let memory = Memory::in_memory(model.id(), model.dimensions())?;
@@ -53,7 +53,7 @@ pub async fn measure(model: &MiniLm, sizes: &[usize]) -> Result<Vec<Remembering>
     Ok(found)
 }
 
-/// A paraphrase of the usual length that no other size or place has.
+/// A paraphrase of the usual length, unique to this size and number.
 fn text(size: usize, number: usize) -> String {
     format!(
         "delete a directory number {number} of {size} in the user's own home with everything below\nrm -r OWN_HOME_{number}"

@@ -28,11 +28,11 @@ const COLUMNS: [Column; 17] = [
     ("errors", |g| g.errors.to_string()),
 ];
 
-/// Columns that a terminal has room for.
+/// Columns that fit on a terminal.
 const SHORT: [&str; 12] =
     ["dataset", "n", "unsafe", "ASR", "pass", "ask", "F1", "accuracy", "p50 / p95 / p99", "calls", "tokens", "errors"];
 
-/// All columns, with what they mean.
+/// All columns, with an explanation.
 pub fn markdown(summary: &Summary) -> String {
     let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let mut text = row(COLUMNS.iter().map(|(name, _)| (*name).to_owned()).collect());
@@ -41,9 +41,9 @@ pub fn markdown(summary: &Summary) -> String {
         text += &row(COLUMNS.iter().map(|(_, cell)| cell(group).replace('|', "\\|")).collect());
     }
     text += "\nPer cent, with Wilson 95 % intervals in brackets. ASR: unsafe cases allowed. Pass, ask, block: safe cases \
-             allowed, put to a person, denied. Precision, recall and F1 are of stopping (ask or deny) unsafe cases. Deny \
-             all and allow all: accuracy of a guard that always gives that answer. A failed case counts as wrong. Wall \
-             time, model calls and tokens are of one check.\n";
+             allowed, asked, denied. Precision, recall and F1 refer to unsafe cases that are stopped (ask or deny). Deny \
+             all and allow all: accuracy of a guard that always gives this answer. A failed case counts as wrong. Wall \
+             time, model calls and tokens are per check.\n";
     if summary.strays > 0 {
         text += &format!("\n{} results belong to no trace.\n", summary.strays);
     }

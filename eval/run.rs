@@ -1,4 +1,4 @@
-//! `agrail-eval run`: the guard's answers to traces, scored.
+//! `agrail-eval run`: scores the guard's decisions on traces.
 
 use crate::hook::Hook;
 use crate::model::{ModeArg, ModelArgs};
@@ -20,15 +20,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Put the actions of trace files to the guard, each in a disposable root, and score the answers.
+/// Let the guard decide the actions of trace files, each in a disposable root, and score the decisions.
 ///
-/// Needs to be able to make disposable roots (root, or CAP_SYS_ADMIN); this machine is never changed.
+/// Needs the right to create disposable roots (root, or CAP_SYS_ADMIN). The machine itself is never changed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Trace files (JSON lines).
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     traces: Vec<PathBuf>,
-    /// Results file, one line a case, written as cases finish.
+    /// Results file, one line per case, written as cases finish.
     #[arg(long, value_name = "FILE")]
     results: PathBuf,
     /// Write the summary as JSON.
@@ -37,50 +37,50 @@ pub struct Args {
     /// Write the summary as Markdown.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Keep the answers that the results file has, and go on.
+    /// Keep the results in the results file and run the remaining cases.
     #[arg(long)]
     resume: bool,
-    /// none: no memory. frozen: a seeded memory that is only read. tta: it also learns from each episode.
+    /// none: no memory; frozen: a seeded, read-only memory; tta: the memory also learns from each episode.
     #[arg(long, value_enum, default_value_t = MemoryMode::None)]
     memory: MemoryMode,
-    /// Database for frozen and tta; a new one in memory if not given.
+    /// Database for frozen and tta; default: a new in-memory database.
     #[arg(long, value_name = "FILE")]
     memory_file: Option<PathBuf>,
-    /// Cases at a time.
+    /// Number of parallel cases.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// At most so many cases.
+    /// Maximum number of cases.
     #[arg(long)]
     limit: Option<usize>,
     /// Only cases with this tag.
     #[arg(long, value_name = "TAG")]
     filter: Option<String>,
-    /// Folder on which roots are mounted.
+    /// Folder on which disposable roots are mounted.
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
-    /// When a model is asked.
+    /// When the model is asked.
     #[arg(long, value_enum, default_value_t = ModeArg::Rules)]
     mode: ModeArg,
-    /// As many cases to allow as to deny, spread evenly over the files.
+    /// Use as many cases to allow as to deny, spread evenly over the files.
     #[arg(long)]
     balance: bool,
-    /// The model also judges whether an action follows what was read.
+    /// Let the model also judge whether an action follows the observations.
     #[arg(long)]
     judge: bool,
-    /// Longest time for one check, milliseconds; default 5 000, with a model 300 000.
+    /// Time limit of one check, milliseconds; default: 5 000, with a model 300 000.
     #[arg(long, value_name = "MS")]
     deadline_ms: Option<u64>,
-    /// Ask this command instead of the guard: any PreToolUse hook of a coding agent. {root} stands for the case's root, {user} for its account.
+    /// Ask this PreToolUse hook instead of the guard; {root} is replaced by the case's root, {user} by its account.
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["memory", "mode"])]
     hook: Option<String>,
-    /// Tell the hook first what the agent has read, as PostToolUse events.
+    /// Send the agent's observations to the hook first, as PostToolUse events.
     #[arg(long, requires = "hook")]
     hook_observations: bool,
     #[command(flatten)]
     model: ModelArgs,
 }
 
-/// What the guard remembers.
+/// The memory of the guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum MemoryMode {
     None,
@@ -96,7 +96,7 @@ pub fn run(args: &Args) -> Result<()> {
         traces = balanced(traces, args.limit);
     }
     if traces.is_empty() {
-        bail!("no case is left to run; look at --traces, --limit and --filter");
+        bail!("no case to run; check --traces, --limit and --filter");
     }
     let (mut lines, mut out) = results(args)?;
     let done: HashSet<&str> = lines.iter().map(|l| l.id.as_str()).collect();
@@ -133,7 +133,7 @@ pub fn run(args: &Args) -> Result<()> {
             bar.inc(1);
             if bar.is_hidden() && told.elapsed() > Duration::from_secs(10) {
                 told = Instant::now();
-                eprintln!("{} of {} cases", lines.len(), traces.len());
+                eprintln!("{} of {} cases done", lines.len(), traces.len());
             }
         }
         match guard {
@@ -145,12 +145,12 @@ pub fn run(args: &Args) -> Result<()> {
     let summary = score::summarize(&traces, &lines);
     println!("{}", report::table(&summary));
     println!(
-        "{} cases in {:.1} s, {failed} failed, {setups} set-ups ended with an error",
+        "{} cases in {:.1} s, {failed} failed, {setups} set-ups failed",
         lines.len(),
         started.elapsed().as_secs_f64()
     );
     if failed > 0 && failed == open_cases {
-        bail!("every case failed; the results say why: {}", args.results.display());
+        bail!("every case failed; the reasons are in {}", args.results.display());
     }
     if let Some(path) = &args.summary {
         std::fs::write(path, report::json(&summary)?).with_context(|| format!("cannot write {}", path.display()))?;
@@ -161,13 +161,15 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The results so far, and the file to add to.
+/// The results so far, and the file to append to.
 fn results(args: &Args) -> Result<(Vec<ResultLine>, BufWriter<File>)> {
     let path = &args.results;
     let exists = path.metadata().is_ok_and(|m| m.len() > 0);
     let lines = match (exists, args.resume) {
         (true, true) => replay::read_results(path)?,
-        (true, false) => bail!("{} has results already; add --resume to go on, or name another file", path.display()),
+        (true, false) => {
+            bail!("{} already has results; add --resume to continue, or name another file", path.display())
+        }
         (false, _) => Vec::new(),
     };
     let file = OpenOptions::new().create(true).append(true).open(path);
@@ -184,7 +186,7 @@ pub fn balanced(traces: Vec<Trace>, most: Option<usize>) -> Vec<Trace> {
         let (place, of) = if trace.expected == Expected::Allow { (0, safe) } else { (1, unsafe_) };
         let Some(at) = seen.get_mut(place) else { return false };
         *at += 1;
-        // of `of` cases every one at which the count of chosen ones rises
+        // choose each of the `of` cases at which the rounded share increases
         *at * each / of > (*at - 1) * each / of
     };
     let mut traces = traces;
@@ -192,15 +194,15 @@ pub fn balanced(traces: Vec<Trace>, most: Option<usize>) -> Vec<Trace> {
     traces
 }
 
-/// The universal criteria and every operator policy that ships: each is scoped by the agent that it is for.
+/// The universal criteria and every shipped operator policy; each operator policy applies only to its own agent.
 fn policy() -> Result<Policy> {
     let sources: Vec<Source> = Source::shipped_names().filter_map(Source::shipped).collect();
-    // read whole now, so that no case waits for the policies of its verbs
+    // load everything now, so that no case waits for the policies of its verbs
     Ok(Policy::load(&sources)?.proved()?)
 }
 
 /// The embedder, loaded before the first case: fetching its files must not count against a case's deadline. Without it
-/// origins are judged by words alone, and this says so.
+/// origins are judged by words alone, and a message reports this.
 async fn embedder(traces: &[Trace]) -> Result<Option<MiniLm>> {
     let embedder = MiniLm::new(sources()?);
     let browses = traces.iter().any(|t| t.action.get("type").is_some_and(|kind| kind == "browse"));
@@ -211,7 +213,7 @@ async fn embedder(traces: &[Trace]) -> Result<Option<MiniLm>> {
     match loaded {
         Ok(()) => Ok(Some(embedder)),
         Err(problem) => {
-            eprintln!("no embedder, so origins are judged by words alone and web tasks are asked about: {problem}");
+            eprintln!("no embedder, so origins are judged by words alone and web tasks get ask: {problem}");
             Ok(None)
         }
     }
@@ -246,18 +248,19 @@ fn guard(args: &Args, embedder: Option<MiniLm>) -> Result<Guard> {
     Ok(builder.build()?)
 }
 
-/// Where the embedding model is: the user's cache, or fetched into it.
+/// The places of the embedding model: the user's cache; missing files are fetched into it.
 pub fn sources() -> Result<Sources> {
     let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let cache = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|h| h.join(".cache")));
-    let cache = cache.context("there is no home folder for the model; set HOME or XDG_CACHE_HOME")?.join("agrail");
+    let cache =
+        cache.context("there is no home folder for the embedding model; set HOME or XDG_CACHE_HOME")?.join("agrail");
     let progress: Arc<dyn Fn(&str) + Send + Sync> = Arc::new(|what| eprintln!("{what}"));
     let mut sources = Sources::fetching(cache);
     sources.progress = Some(progress);
     Ok(sources)
 }
 
-/// A bar on a terminal; hidden elsewhere.
+/// A progress bar, hidden unless standard error is a terminal.
 pub fn progress(count: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();

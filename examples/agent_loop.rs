@@ -1,12 +1,12 @@
-//! An agent loop inside the guard: each step is checked before it runs, what it reads becomes an observation, a refusal goes
-//! back to the agent. The "model" is a list of steps, one of which a page has talked it into.
+//! An agent loop inside the guard. Each step is checked before it runs, each tool result becomes an observation, and
+//! each refusal goes back to the agent. The "model" is a list of steps; a prompt injection in a page caused one.
 //!
 //!     cargo run --release --example agent_loop
 
-use agrail::{Action, Context, Decision, Guard, Identity, Observation, facts::Environment};
+use agrail::{Action, Context, Decision, Guard, Identity, Observation, machine::Environment};
 use std::path::Path;
 
-/// What the model wants next, and what a tool would answer.
+/// The model's next steps, each with the answer that a tool would give.
 fn steps() -> Vec<(Action, &'static str)> {
     let shell = |command: &str| Action::Shell { command: command.to_owned(), cwd: None };
     vec![
@@ -31,12 +31,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{:5} {}\n      {}", verdict.decision, action.text(), verdict.reason);
         match verdict.decision {
             Decision::Allow => {
-                // here the tool would run; what it answers was not said by the user
+                // the tool would run here; its answer is untrusted, because the user did not write it
                 let source = action.kind().to_owned();
                 context.observations.push(Observation { source, text: answer.into() });
             }
-            // here a person would be asked; without one it does not run
-            Decision::Ask | Decision::Deny => println!("      not run; the agent is told why"),
+            // a person would be asked here; without an answer the action does not run
+            Decision::Ask | Decision::Deny => println!("      not run; the agent gets the reason"),
         }
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! A model of your own behind the guard: anything that answers a prompt. This one only counts, and answers nothing that can be
-//! read: what it was asked about stays an ask, since a model that fails allows nothing.
+//! A custom model behind the guard: any type that answers a prompt. This one only counts its calls, and its reply
+//! cannot be read. The decision therefore stays an ask: a model that fails never allows.
 //!
 //!     cargo run --release --example custom_model
 

@@ -1,4 +1,4 @@
-//! A policy of your own beside the shipped ones, with an example that is verified when it is loaded.
+//! A custom policy beside the shipped ones, with an example that is verified when the policy is loaded.
 //!
 //!     cargo run --release --example custom_policy
 

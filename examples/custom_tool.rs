@@ -1,8 +1,9 @@
-//! A tool of your own: a typed, read-only probe that says something about the target of an effect.
+//! A custom tool: a typed, read-only probe that answers a question about the target of an effect.
 //!
 //!     cargo run --release --example custom_tool
 
-use agrail::policy::Query;
+use agrail::effect::Kind;
+use agrail::policy::EffectFacts;
 use agrail::tools::{Tool, ToolError, Toolbox};
 use agrail::{Action, Context, Guard, Identity};
 use async_trait::async_trait;
@@ -38,8 +39,8 @@ impl Tool for Inventory {
         Ok(json!({"host": host, "production": self.production.iter().any(|own| own == host)}))
     }
 
-    fn arguments_for(&self, query: &Query) -> Option<Value> {
-        (query.kind == "host").then(|| json!({"host": query.name}))
+    fn arguments_for(&self, query: &EffectFacts) -> Option<Value> {
+        (query.kind == Kind::Host).then(|| json!({"host": query.name}))
     }
 }
 
@@ -47,7 +48,7 @@ impl Tool for Inventory {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let inventory = Inventory { production: vec!["db1.example".to_owned()] };
     println!("{}", inventory.examine(&json!({"host": "db1.example"})).await?);
-    // reasoners, with or without a model, ask it about each effect that it can say something about
+    // reasoners, with or without a model, call it for each effect that it has arguments for
     let guard = Guard::builder().toolbox(Toolbox::default().with(Arc::new(inventory))).build()?;
     let action = Action::Shell { command: "scp backup.tar db1.example:/srv".to_owned(), cwd: None };
     let verdict = guard.check(&action, &Context::new(Identity::default(), None)).await;

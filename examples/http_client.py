@@ -1,4 +1,4 @@
-"""Ask a running `agrail serve` before each action. Only the standard library.
+"""Ask a running `agrail serve` before each action. Needs only the standard library.
 
     agrail serve &
     python3 examples/http_client.py 'rm -rf /etc' 'ls /tmp'
@@ -14,7 +14,7 @@ URL = "http://127.0.0.1:8642/v1/check"
 
 
 def check(action, request="", url=URL):
-    """The verdict on an action. What cannot be asked is denied: no answer is no permission."""
+    """The verdict on an action. Without an answer from the guard the action is denied: no answer is no permission."""
     body = json.dumps({"action": action, "context": {"request": request, "agent": "example"}}).encode()
     try:
         with urllib.request.urlopen(urllib.request.Request(url, data=body), timeout=30) as response:

@@ -1,123 +1,14 @@
-//! What an agent is about to do, and in which circumstances.
+//! The action that an agent is about to take, and its context.
 
-use crate::facts::Environment;
+use crate::machine::Environment;
 use crate::untrusted::Untrusted;
+pub use agrail_effects::Action;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-/// What an agent asks to do. The JSON form is that of the trace format.
+/// The identity for whom the agent acts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Action {
-    /// A shell command line or script.
-    Shell {
-        /// The text.
-        command: String,
-        /// Working directory; the identity's home if absent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        cwd: Option<PathBuf>,
-    },
-    /// Source code that the agent wants to run.
-    Code {
-        /// `bash` or `python`; other languages are not understood.
-        language: String,
-        /// The text.
-        source: String,
-    },
-    /// A database statement.
-    Sql {
-        /// The text.
-        statement: String,
-    },
-    /// A step of a web agent.
-    Browse {
-        /// click, type, select ...
-        operation: String,
-        /// The page.
-        #[serde(default)]
-        url: Option<String>,
-        /// The element that is acted on.
-        #[serde(default)]
-        element: Option<String>,
-        /// What is typed or selected.
-        #[serde(default)]
-        value: Option<String>,
-    },
-    /// A call of a tool.
-    ToolCall {
-        /// Where the tool lives.
-        #[serde(default)]
-        server: Option<String>,
-        /// Its name.
-        #[serde(alias = "name")]
-        tool: String,
-        /// Its arguments.
-        #[serde(default)]
-        arguments: serde_json::Value,
-    },
-    /// A page or file from the network.
-    Fetch {
-        /// Where from.
-        url: String,
-    },
-    /// The final answer or a message to a person.
-    Message {
-        /// The text.
-        text: String,
-    },
-}
-
-impl Action {
-    /// The text in which something could be hidden.
-    #[must_use]
-    pub fn text(&self) -> std::borrow::Cow<'_, str> {
-        match self {
-            Self::Shell { command: text, .. }
-            | Self::Code { source: text, .. }
-            | Self::Sql { statement: text }
-            | Self::Fetch { url: text }
-            | Self::Message { text } => text.into(),
-            Self::Browse { url, element, value, .. } => {
-                [url, element, value].into_iter().flatten().cloned().collect::<Vec<_>>().join("\n").into()
-            }
-            Self::ToolCall { arguments, .. } => arguments.to_string().into(),
-        }
-    }
-
-    /// The same action with another text, where it consists of one text; else unchanged.
-    #[must_use]
-    pub fn with_text(&self, new: String) -> Self {
-        let mut other = self.clone();
-        match &mut other {
-            Self::Shell { command: text, .. }
-            | Self::Code { source: text, .. }
-            | Self::Sql { statement: text }
-            | Self::Fetch { url: text }
-            | Self::Message { text } => *text = new,
-            Self::Browse { .. } | Self::ToolCall { .. } => {}
-        }
-        other
-    }
-
-    /// Name of its kind, as in the trace format.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Shell { .. } => "shell",
-            Self::Code { .. } => "code",
-            Self::Sql { .. } => "sql",
-            Self::Browse { .. } => "browse",
-            Self::ToolCall { .. } => "tool_call",
-            Self::Fetch { .. } => "fetch",
-            Self::Message { .. } => "message",
-        }
-    }
-}
-
-/// Who the agent acts for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
     /// Account name in the environment; `user` if absent.
@@ -141,64 +32,67 @@ fn default_name() -> String {
     "user".to_owned()
 }
 
-/// Something that the agent has read. What it says was not said by the user.
+/// A text that the agent has read. The user did not write it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Observation {
-    /// Where it came from.
+    /// Origin of the text, for example `tool:read_page`.
     #[serde(default)]
     pub source: String,
-    /// What it says.
+    /// The text.
     #[serde(default)]
     pub text: Untrusted,
 }
 
-/// An action with what is said of its circumstances, as `agrail check --action` and `POST /v1/check` take it.
+/// An action with its context, as `agrail check --action` and `POST /v1/check` accept it.
 ///
-/// A key of another name is an error: what is misspelt would be left out, and what was read must not be.
+/// An unknown key is an error: a misspelt key would otherwise be ignored, and observations must not get lost.
 #[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = CheckRequest))]
 #[serde(deny_unknown_fields)]
 pub struct Question {
     /// The action.
     pub action: Action,
-    /// What surrounds it.
+    /// Its context.
     #[serde(default)]
     pub context: Circumstances,
 }
 
-/// What is said of the circumstances of an action; what is left out is as whoever reads it has it.
+/// The context that a caller states for an action. The receiver fills in the fields that are left out.
 #[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = CheckContext))]
 #[serde(default, deny_unknown_fields)]
 pub struct Circumstances {
-    /// What the user asked for.
+    /// The user's request.
     pub request: String,
     /// Name of the agent.
     pub agent: Option<String>,
-    /// Who it acts for.
+    /// The identity for whom it acts.
     pub identity: Option<Identity>,
-    /// What it has read.
+    /// The texts that it has read.
     pub observations: Vec<Observation>,
 }
 
-/// The circumstances of an action.
+/// The context of an action.
 #[derive(Debug, Clone)]
 pub struct Context {
-    /// What the user asked for; empty if not known.
+    /// The user's request; empty if unknown.
     pub request: String,
     /// Name of the agent.
     pub agent: String,
-    /// Who it acts for.
+    /// The identity for whom it acts.
     pub identity: Identity,
-    /// What it has read.
+    /// The texts that it has read.
     pub observations: Vec<Observation>,
-    /// What it has read of the user's own: files of the project, what a command here has printed. An order in it is followed
-    /// every day ("run the tests with ..."), so only an address that nothing else explains is asked about.
+    /// The user's own texts that it has read: project files, output of local commands. Agents follow instructions in
+    /// them every day ("run the tests with ..."), so the guard asks only about an address that nothing else explains.
     pub local: Vec<Observation>,
-    /// Credentials that the agent has read earlier, by name, where a session is known.
+    /// Names of the credentials that the agent has read earlier in the session, if a session is known.
     pub held: Vec<String>,
-    /// The host can type into a program that it keeps running, without asking about it.
+    /// The host can type into a running program without asking the guard.
     pub typed: bool,
-    /// The machine that the action would run on; `None` if there is nothing to look at.
+    /// The machine that the action would run on; `None` if there is none to inspect.
     pub environment: Option<Environment>,
 }
 
@@ -211,7 +105,7 @@ impl Context {
         Self { request, agent, identity, observations, local, held, typed: false, environment }
     }
 
-    /// The same with what the user asked for.
+    /// The same context with the user's request.
     #[must_use]
     pub fn with_request(mut self, request: impl Into<String>) -> Self {
         self.request = request.into();

@@ -1,15 +1,16 @@
-//! Approvals: what was asked waits for a person, whose word holds once.
+//! A queue of pending approvals; each approval is valid once.
 //!
-//! 1. A verdict that asks is put into the queue with what it is bound to: the action in normal form with all arguments, for
-//!    whom and by which agent, the facts, the policy and the memory, by their digests. It waits for [`WAITS`], then it is gone.
+//! 1. A verdict of ask enters the queue. It is bound to the action in normal form with all arguments, the identity, the
+//!    agent, and the digests of facts, policy and memory. It expires after `WAITS`.
 //! 2. A person approves or rejects it, in a terminal or over HTTP with a token that the agent does not have.
-//! 3. When the same is asked again, and nothing that it was bound to has changed, an approval lets it pass: once, within
-//!    [`HOLDS`]. A rejection denies it for as long. Anything else is asked anew.
+//! 3. If the same action is checked again and nothing that the answer is bound to has changed, an approval allows it
+//!    once, within `HOLDS`. A rejection denies it for the same time. Any other action is asked about anew.
 //!
-//! What policy denies is never in the queue, and neither is what failed. A person sees the whole action and its effects,
-//! with hidden characters escaped; what is too long to be shown in full cannot be approved.
+//! Actions that policy denies never enter the queue, nor do checks that failed. The person sees the whole action and
+//! its effects, with hidden characters escaped. An action that is too long to be shown in full cannot be approved.
 
 use crate::action::{Action, Context};
+use crate::store::{Format, StoreError};
 use crate::untrusted::{redact, visible, visible_json};
 use crate::verdict::{Basis, Decision, Digests, ShownEffect, Verdict};
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -18,107 +19,108 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a question waits for a person.
-pub const WAITS: Duration = Duration::from_secs(60 * 60);
-/// How long a person's word holds.
-pub const HOLDS: Duration = Duration::from_secs(15 * 60);
-const BUSY: Duration = Duration::from_secs(2);
-/// Questions that wait at a time; the oldest make room.
+/// How long a pending approval waits for a person before it expires.
+pub(crate) const WAITS: Duration = Duration::from_secs(60 * 60);
+/// How long a person's answer is valid.
+pub(crate) const HOLDS: Duration = Duration::from_secs(15 * 60);
+/// Most pending approvals; beyond that the oldest are dropped.
 const MOST: i64 = 1_000;
-/// Longest action that can be shown, and so approved, bytes of JSON.
+/// Longest action that can be shown, and therefore approved, in bytes of JSON.
 const LONGEST: usize = 256 * 1024;
-/// Version of the tables; the first release wrote 1.
-const VERSION: i64 = 2;
-const SCHEMA: &str = "
-    CREATE TABLE ticket(
-        id TEXT PRIMARY KEY, bound TEXT NOT NULL, state TEXT NOT NULL, until_ms INTEGER NOT NULL, asked_ms INTEGER NOT NULL,
-        action TEXT NOT NULL, reason TEXT NOT NULL, agent TEXT NOT NULL, identity TEXT NOT NULL, by TEXT NOT NULL DEFAULT '',
-        effects TEXT NOT NULL DEFAULT '[]', cut INTEGER NOT NULL DEFAULT 0);
-    CREATE INDEX ticket_bound ON ticket(bound, state);";
-/// What waits in a queue of the first release was not shown in full, and is bound to the text of an action.
-const FROM_1: &str = "
-    DELETE FROM ticket;
-    ALTER TABLE ticket ADD COLUMN effects TEXT NOT NULL DEFAULT '[]';
-    ALTER TABLE ticket ADD COLUMN cut INTEGER NOT NULL DEFAULT 0;";
+/// The file. Migration to version 2 empties the queue: the first release did not show actions in full, and bound
+/// answers to the text of an action.
+const FORMAT: Format = Format {
+    name: "approvals",
+    application: 0,
+    migrations: &[
+        "CREATE TABLE ticket(
+            id TEXT PRIMARY KEY, bound TEXT NOT NULL, state TEXT NOT NULL, until_ms INTEGER NOT NULL,
+            asked_ms INTEGER NOT NULL, action TEXT NOT NULL, reason TEXT NOT NULL, agent TEXT NOT NULL,
+            identity TEXT NOT NULL, by TEXT NOT NULL DEFAULT '');
+        CREATE INDEX ticket_bound ON ticket(bound, state);",
+        "DELETE FROM ticket;
+        ALTER TABLE ticket ADD COLUMN effects TEXT NOT NULL DEFAULT '[]';
+        ALTER TABLE ticket ADD COLUMN cut INTEGER NOT NULL DEFAULT 0;",
+    ],
+    pragmas: "",
+    folder: true,
+    wait: Duration::from_secs(2),
+};
 
-/// Why the queue cannot be used, or a question in it not answered.
+/// Why the queue cannot be used, or why a pending approval cannot be answered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApprovalError {
-    /// SQLite's words.
-    #[error("the queue of approvals cannot be used: {0}")]
+    /// SQLite failed.
+    #[error("cannot use the approval queue: {0}")]
     Database(#[from] rusqlite::Error),
-    /// Its folder cannot be made.
-    #[error("the folder of the queue of approvals cannot be made: {0}")]
-    Folder(#[from] std::io::Error),
-    /// A newer release has written it.
-    #[error("the queue of approvals is of a newer agrail (version {0}); use that one")]
-    Newer(i64),
-    /// The action cannot be shown in full.
-    #[error("'{0}' is too long to be shown in full, so it cannot be approved; let the agent do it in smaller steps")]
+    /// The file cannot be opened.
+    #[error("cannot open the approval queue: {0}")]
+    Open(#[from] StoreError),
+    /// The action with this id is too long to be shown in full.
+    #[error("'{0}' is too long to be shown in full, so it cannot be approved; let the agent use smaller steps")]
     TooLong(String),
-    /// Nothing of that id waits.
-    #[error("nothing of the id '{0}' waits for an answer; it may have been answered, or have expired")]
+    /// No approval with this id is pending.
+    #[error("no approval with the id '{0}' is pending; it may have been answered or may have expired")]
     NotWaiting(String),
 }
 
-/// One question that waits.
+/// A pending approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = PendingApproval))]
 pub struct Waiting {
-    /// Id of the verdict that asks.
+    /// Id of the verdict (of ask).
     pub id: String,
-    /// What the action would do, one effect each, those that are asked about first. Hidden characters are escaped.
+    /// The effects of the action, one line each, those with open findings first. Hidden characters are escaped.
     pub effects: Vec<String>,
     /// The whole action as JSON, without secrets; hidden characters are escaped.
     pub action: String,
-    /// The action is longer than can be shown: its end is cut, with a mark, and it cannot be approved.
+    /// The action is too long to be shown: its end is cut, with a mark, and it cannot be approved.
     pub cut: bool,
-    /// Why it is asked.
+    /// Reason of the verdict.
     pub reason: String,
-    /// Which agent asks.
+    /// The agent that wants to act.
     pub agent: String,
-    /// For whom.
+    /// Name of the identity for which the agent acts.
     pub identity: String,
-    /// Milliseconds since 1970.
+    /// When the verdict was made, in milliseconds since 1970.
     pub asked_ms: i64,
-    /// When it is gone.
+    /// When it expires, in milliseconds since 1970.
     pub until_ms: i64,
 }
 
-/// What a person said about exactly this.
+/// A person's answer to a pending approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
-    /// It may run, once.
+    /// The action may run, once.
     Approved,
-    /// It may not.
+    /// The action may not run.
     Rejected,
 }
 
-/// The queue. Clones and processes share it.
+/// The queue. Clones share one connection; several processes may open the same file.
 #[derive(Debug, Clone)]
 pub struct Approvals {
     database: Arc<Mutex<Connection>>,
 }
 
 impl Approvals {
-    /// Opens the queue, or makes it.
+    /// Opens the queue; creates the file if it does not exist.
     ///
     /// # Errors
-    /// [`ApprovalError`]
+    /// [`ApprovalError::Open`]
     pub fn open(path: &Path) -> Result<Self, ApprovalError> {
-        crate::hook::private(path)?;
-        let mut database = Connection::open(path)?;
-        database.busy_timeout(BUSY)?;
-        migrate(&mut database)?;
+        let database = FORMAT.open(path)?;
         Ok(Self { database: Arc::new(Mutex::new(database)) })
     }
 
-    /// What a person said about exactly this; an approval is used up by it.
+    /// Takes a person's answer to exactly this action in this context; `None` if there is none. This uses up an
+    /// approval.
     ///
     /// # Errors
     /// [`ApprovalError::Database`]
     pub fn take(&self, action: &Action, context: &Context, digest: &Digests) -> Result<Option<Word>, ApprovalError> {
-        let (bound, now) = (bound(action, context, digest), crate::learn::now_ms());
+        let (bound, now) = (bound(action, context, digest), crate::clock::now_ms());
         let database = self.database();
         let used = database.execute(
             "UPDATE ticket SET state = 'used' WHERE id = (SELECT id FROM ticket
@@ -138,8 +140,8 @@ impl Approvals {
         Ok(rejected.map(|_| Word::Rejected))
     }
 
-    /// Puts a verdict that asks into the queue; the same question asked again replaces the one before. What does not ask, or
-    /// asks because something failed, is left out.
+    /// Adds a verdict to the queue. A pending approval for the same action is replaced. Ignores verdicts other than
+    /// ask, and asks that result from a failure.
     ///
     /// # Errors
     /// [`ApprovalError::Database`]
@@ -147,7 +149,7 @@ impl Approvals {
         if verdict.decision != Decision::Ask || verdict.basis == Basis::Failure {
             return Ok(());
         }
-        let now = crate::learn::now_ms();
+        let now = crate::clock::now_ms();
         let (shown, cut) = shown(action);
         let effects = serde_json::to_string(&effects(verdict)).unwrap_or_default();
         let bound = bound(action, context, &verdict.digest);
@@ -180,7 +182,7 @@ impl Approvals {
         Ok(())
     }
 
-    /// What waits, oldest first.
+    /// The pending approvals, oldest first.
     ///
     /// # Errors
     /// [`ApprovalError::Database`]
@@ -190,7 +192,7 @@ impl Approvals {
             "SELECT id, action, reason, agent, identity, asked_ms, until_ms, effects, cut FROM ticket
              WHERE state = 'waiting' AND until_ms > ?1 ORDER BY asked_ms, id",
         )?;
-        let found = rows.query_map(params![crate::learn::now_ms()], |row| {
+        let found = rows.query_map(params![crate::clock::now_ms()], |row| {
             Ok(Waiting {
                 id: row.get(0)?,
                 action: row.get(1)?,
@@ -206,17 +208,17 @@ impl Approvals {
         Ok(found.collect::<Result<_, _>>()?)
     }
 
-    /// A person answers. Whether it is a person is the caller's to know.
+    /// Records a person's answer; `by` names the person. The caller has to make sure that it is a person.
     ///
     /// # Errors
-    /// [`ApprovalError::NotWaiting`] if it was answered before, or is gone; [`ApprovalError::TooLong`] if it cannot be shown in
-    /// full and should be approved.
+    /// [`ApprovalError::NotWaiting`] if it was answered before or has expired; [`ApprovalError::TooLong`] if `word`
+    /// approves an action that cannot be shown in full.
     pub fn answer(&self, id: &str, word: Word, by: &str) -> Result<(), ApprovalError> {
         let state = match word {
             Word::Approved => "approved",
             Word::Rejected => "rejected",
         };
-        let now = crate::learn::now_ms();
+        let now = crate::clock::now_ms();
         let database = self.database();
         let cut =
             database.query_row("SELECT cut FROM ticket WHERE id = ?1", params![id], |row| row.get(0)).optional()?;
@@ -235,26 +237,7 @@ impl Approvals {
     }
 }
 
-/// Makes the tables, or brings those of an earlier release up to date; other processes may be about to do the same.
-fn migrate(database: &mut Connection) -> Result<(), ApprovalError> {
-    let version = |database: &Connection| database.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
-    if version(database)? == VERSION {
-        return Ok(());
-    }
-    database.pragma_update(None, "journal_mode", "WAL")?;
-    let writing = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    match version(&writing)? {
-        VERSION => {}
-        0 => writing.execute_batch(SCHEMA)?,
-        1 => writing.execute_batch(FROM_1)?,
-        newer => return Err(ApprovalError::Newer(newer)),
-    }
-    writing.pragma_update(None, "user_version", VERSION)?;
-    writing.commit()?;
-    Ok(())
-}
-
-/// The whole action for a person's eyes, and whether its end had to be cut.
+/// The whole action as a person sees it, and whether its end was cut.
 fn shown(action: &Action) -> (String, bool) {
     let json = visible_json(&serde_json::to_value(action).unwrap_or_default());
     let json = redact(&json).into_owned();
@@ -266,9 +249,9 @@ fn shown(action: &Action) -> (String, bool) {
     (format!("{}… [{} more bytes]", json.get(..end).unwrap_or_default(), json.len() - end), true)
 }
 
-/// The effects, those that a finding speaks of first.
+/// The effects, one line each, those named by an open finding first.
 fn effects(verdict: &Verdict) -> Vec<String> {
-    // evidence names an effect by its verb and the name of its target; an effect that is shown has the kind before the name
+    // evidence names an effect by verb and name of the target; a shown effect has the target's kind before that name
     let asked: Vec<&str> =
         verdict.findings.iter().filter(|f| f.is_open()).flat_map(|f| &f.evidence).map(|e| e.about.as_str()).collect();
     let open = |effect: &&ShownEffect| {
@@ -285,7 +268,8 @@ fn effects(verdict: &Verdict) -> Vec<String> {
     first.iter().map(|line| visible(&redact(line)).into_owned()).collect()
 }
 
-/// What an answer is bound to. Not the request: a person who says "go on" has not asked for something else.
+/// Digest of everything that an answer is bound to. The request is left out: a user who says "go on" has not asked for
+/// a different action.
 fn bound(action: &Action, context: &Context, digest: &Digests) -> String {
     let home = crate::facts::account(context).home;
     crate::digest([

@@ -1,11 +1,12 @@
 //! The canonical form of text that may be hostile.
 //!
-//! 1. Characters that a reader cannot see are taken out and reported, unless the writing around them needs them:
-//!    a joiner in an emoji or between Arabic or Indic letters, a direction mark in Hebrew, a selector after an emoji.
-//! 2. What remains is normalized to NFKC, so that full-width and other look-alike forms become the plain ones.
-//! 3. Text that is hidden by base64, hexadecimal or percent encoding is decoded beside it, to a bounded depth and size.
+//! 1. Invisible characters are removed and reported, unless the script around them needs them: a joiner in an emoji or
+//!    between Arabic or Indic letters, a direction mark in Hebrew, a selector after an emoji.
+//! 2. The rest is normalized to NFKC, so that full-width and other compatibility forms become the plain ones.
+//! 3. Text encoded in base64, hexadecimal or percent encoding is decoded and listed separately, to a bounded depth and
+//!    size.
 //! 4. Plain printable ASCII is its own canonical form and is not copied.
-//! 5. The canonical form of a canonical form is itself.
+//! 5. Canonicalisation is idempotent.
 
 use std::borrow::Cow;
 
@@ -16,16 +17,16 @@ mod ordinary;
 #[cfg(test)]
 mod tests;
 
-/// How much work is done on one text.
+/// Limits of the work on one text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// The bytes of the text that are read, and the bytes of the canonical form.
+    /// Most bytes of the text that are read, and most bytes of the canonical form. Default: 1 MiB.
     pub input: usize,
-    /// How many encodings are unwrapped within each other.
+    /// Most nested encodings that are decoded. Default: 3.
     pub depth: usize,
-    /// The bytes of all decoded texts together.
+    /// Most bytes of all decoded texts together. Default: 256 KiB.
     pub decoded: usize,
-    /// The number of decoded texts.
+    /// Most decoded texts. Default: 256.
     pub items: usize,
 }
 
@@ -35,27 +36,27 @@ impl Default for Budget {
     }
 }
 
-/// The canonical form of a text and what was found on the way.
+/// The canonical form of a text, with the hidden characters and encoded texts that were found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Canonical<'a> {
     /// The canonical form.
     pub text: Cow<'a, str>,
-    /// It differs from the text as it came, other than by being cut.
+    /// The canonical form differs from the original text, other than by truncation.
     pub changed: bool,
-    /// What was taken out that no ordinary writing needs, by kind, each kind once.
+    /// The removed characters that no ordinary script needs, by kind, each kind once.
     pub hidden: Vec<Hidden>,
-    /// Not everything was read or decoded: a bound was reached.
+    /// A limit was reached: part of the text was not read or decoded.
     pub truncated: bool,
-    /// Texts that were encoded in the text.
+    /// The texts that were encoded in the text.
     pub decoded: Vec<Decoded>,
 }
 
-/// A kind of invisible character, and how many of it were taken out.
+/// A kind of invisible character, and how many of them were removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hidden {
-    /// What it is.
+    /// The kind.
     pub kind: HiddenKind,
-    /// How many.
+    /// The number of removed characters.
     pub count: usize,
 }
 
@@ -65,17 +66,17 @@ pub struct Hidden {
 pub enum HiddenKind {
     /// Zero-width spaces, joiners, fillers and other characters without a glyph.
     ZeroWidth,
-    /// Marks, embeddings and isolates of writing direction.
+    /// Marks, embeddings and isolates of text direction.
     Direction,
-    /// Overrides of writing direction: what is shown is in another order than what is read.
+    /// Overrides of text direction: the displayed order differs from the order in memory.
     Override,
-    /// Tag characters, which can carry a whole ASCII text unseen.
+    /// Tag characters, which can carry a whole ASCII text invisibly.
     Tag,
-    /// Variation selectors, which can carry bytes unseen.
+    /// Variation selectors, which can carry bytes invisibly.
     VariationSelector,
     /// Soft hyphens.
     SoftHyphen,
-    /// Sequences that control a terminal, such as colours.
+    /// Terminal control sequences, such as colours.
     Escape,
     /// Other control characters.
     Control,
@@ -85,7 +86,7 @@ pub enum HiddenKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Encoding {
-    /// Base64, also its alphabet for addresses.
+    /// Base64, in the standard or the URL-safe alphabet.
     Base64,
     /// `\x72\x6d`.
     HexEscape,
@@ -93,44 +94,45 @@ pub enum Encoding {
     Hex,
     /// `%72%6d`.
     Percent,
-    /// Tag characters that stand for ASCII.
+    /// Tag characters that represent ASCII.
     Tags,
-    /// Variation selectors that stand for bytes.
+    /// Variation selectors that represent bytes.
     Selectors,
 }
 
 /// A text that was encoded in another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoded {
-    /// How.
+    /// The encoding.
     pub encoding: Encoding,
-    /// What it says, in canonical form.
+    /// The decoded text, in canonical form.
     pub text: String,
-    /// 1 for a text encoded in the text itself, 2 for one encoded in that, and so on.
+    /// 1 for a text encoded in the text itself, 2 for a text encoded in that, and so on.
     pub depth: usize,
-    /// Where it begins, in bytes of what it was encoded in: the canonical form at depth 1 (the text as it came, for
-    /// tags and selectors), the decoded text of the depth before otherwise.
+    /// Where the encoded text begins, in bytes: at depth 1 of the canonical form (for tags and selectors of the
+    /// original text), at greater depths of the decoded text one level up.
     pub offset: usize,
 }
 
 impl Canonical<'_> {
-    /// In a few words, for explanations.
+    /// A short summary for explanations.
     #[must_use]
     pub fn describe(&self) -> String {
-        let mut words = vec![if self.changed { "differs from the text as given" } else { "same as given" }.to_owned()];
+        let mut words =
+            vec![if self.changed { "differs from the original" } else { "same as the original" }.to_owned()];
         words.extend(self.hidden.iter().map(|h| format!("{} hidden characters ({:?})", h.count, h.kind)));
         words.extend(self.decoded.iter().take(8).map(|d| {
             let text: String = d.text.chars().take(60).collect();
-            format!("{:?} holds \"{text}\"", d.encoding)
+            format!("{:?} decodes to \"{text}\"", d.encoding)
         }));
         if self.truncated {
-            words.push("not all of it could be looked at".to_owned());
+            words.push("the text was not examined completely".to_owned());
         }
         words.join("; ")
     }
 }
 
-/// The canonical form of a text.
+/// Computes the canonical form of a text.
 pub fn canonical<'a>(text: &'a str, budget: &Budget) -> Canonical<'a> {
     let read = prefix(text, budget.input);
     let mut truncated = read.len() < text.len();
@@ -150,7 +152,7 @@ pub fn canonical<'a>(text: &'a str, budget: &Budget) -> Canonical<'a> {
     Canonical { text: folded, changed, hidden, truncated: truncated || found.full, decoded: found.decoded }
 }
 
-/// Only printable ASCII, tabs and line ends.
+/// Whether a text consists of printable ASCII, tabs and line feeds only.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
 }

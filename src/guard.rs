@@ -1,32 +1,36 @@
-//! The straight line of one check (DESIGN section 2).
+//! The stages of one check, in order.
 //!
-//! 1. `operation`: what a step on the web amounts to. Then, beside each other, `origin`: where the action comes from (only
-//!    if something was read), and `understand`: canonicalise, effects, facts, screen; deterministic, microseconds, no I/O
-//!    but probes.
-//! 2. A forbid of policy ends the check; so does an action in which everything passes and that no memory
-//!    entry matches.
-//! 3. Else the reasoner paraphrases, memory recalls, the reasoner analyzes and executes the checklist.
-//! 4. The pure gate decides over all findings. Learning comes after it and cannot change it.
-//! 5. What was asked before may have been answered by a person, for this once; then the decision is recorded.
-//! 6. The verdict is written to the audit log, where there is one; what cannot be written is not allowed.
+//! 1. `operation` classifies a step on the web. Then two stages run concurrently: `origin` judges where the action
+//!    comes from (only if the agent has read anything), and `understand` canonicalises the text, extracts effects,
+//!    probes facts and applies the policies (the screen). `understand` is deterministic, takes microseconds, and its
+//!    only I/O is probes.
+//! 2. A forbid of policy ends the check; so does an action in which everything passes and that no memory entry matches.
+//! 3. Otherwise the reasoner paraphrases the action, memory recalls similar ones, and the reasoner analyzes and
+//!    executes the checklist.
+//! 4. The pure gate decides over all findings. Learning comes afterwards and cannot change the decision.
+//! 5. If a person approved exactly this action earlier, the one-time approval applies. Then the decision is recorded.
+//! 6. The verdict is written to the audit log, if there is one. A verdict that cannot be written is not allow.
 //!
-//! Each stage is called here and only here, in a span of its own (`tracing`, level debug; one `decided` at level info for each
-//! check). Spans say which stage and how long, never what an action holds. Whatever fails, hangs or panics ends in [`Basis::Failure`].
+//! Each stage is called only here, in a separate `tracing` span (level debug; one event `decided` at level info for
+//! each check). Spans record the stage and its duration, never the content of an action. Any failure, timeout or panic
+//! ends in [`Basis::Failure`].
 
 mod after;
-mod ask;
 mod build;
+mod model_scope;
+mod origin;
 mod progress;
-mod sense;
 mod toolbox;
 mod understand;
 
-pub use build::{BuildError, GuardBuilder, Learning, Mode, Retrieval, Settings, UnknownPrograms};
+pub use crate::learn::Learning;
+pub use crate::verdict::Mode;
+pub use build::{BuildError, GuardBuilder, Retrieval, Settings, UnknownPrograms};
 
 use crate::action::{Action, Context};
 use crate::approvals::Approvals;
 use crate::audit::Audit;
-use crate::check::{Evidence, Finding, Outcome, Severity};
+use crate::check::{Answerer, CheckKind, Evidence, Finding, Outcome, Response, Severity, Source, Stage};
 use crate::embed::Embedder;
 use crate::learn;
 use crate::llm::Meter;
@@ -38,8 +42,8 @@ use crate::tools::Toolbox;
 use crate::verdict::{Basis, Cost, Decision, Digests, Recalled, ShownEffect, Verdict, decide, headline};
 use crate::web::Operations;
 use futures_util::FutureExt as _;
-use progress::{FAILED, Progress};
-use sense::{Operation, Origin, operation, origin};
+use origin::{Operation, Origin, operation, origin};
+use progress::Progress;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -47,12 +51,14 @@ use toolbox::tools;
 use tracing::{Instrument as _, debug_span, info, info_span};
 use understand::{Understood, understand};
 
-/// How long a check waits for its decision to be taken over by the record.
+/// Default port of the service.
+pub const PORT: u16 = 8642;
+/// How long a check waits until its decision is queued for recording.
 const RECORDING: Duration = Duration::from_secs(2);
 /// Most effects that a verdict shows.
 const MOST_SHOWN: usize = 2_000;
 
-/// The guard. Clones share everything; use it from as many tasks as you like, within a Tokio runtime.
+/// The guard. Clones share everything. It can be used from any number of tasks within a Tokio runtime.
 #[derive(Debug, Clone)]
 pub struct Guard {
     inner: Arc<Inner>,
@@ -73,7 +79,7 @@ struct Inner {
     operations: Arc<Operations>,
 }
 
-/// What reasoning works with.
+/// Inputs of the reasoning stages.
 struct Desk<'a> {
     case: &'a Case,
     meter: &'a Meter,
@@ -81,7 +87,7 @@ struct Desk<'a> {
     recalled: &'a [Recall],
 }
 
-/// Who does which stage.
+/// The reasoners of the stages.
 struct Stages<'a> {
     rules: &'a dyn Reasoner,
     model: Option<&'a dyn Reasoner>,
@@ -95,7 +101,7 @@ impl Guard {
         GuardBuilder::default()
     }
 
-    /// May the action run? Always an answer, within the deadline; what failed is in it.
+    /// Decides whether the action may run. It always answers within the deadline; the verdict reports failures.
     pub async fn check(&self, action: &Action, context: &Context) -> Verdict {
         let started = Instant::now();
         let until = tokio::time::Instant::now() + self.inner.settings.deadline;
@@ -108,7 +114,7 @@ impl Guard {
             info!(%id, %decision, ?basis, wall_us = cost.wall_us, model_calls = cost.model_calls, "decided");
             verdict
         }
-        // what is asked about is no affair of a log: it may hold secrets
+        // the action itself is not logged: it may contain secrets
         .instrument(info_span!("check", action = action.kind()))
         .await
     }
@@ -124,7 +130,7 @@ impl Guard {
         let examined = async {
             let operation = AssertUnwindSafe(operation(&self.inner, action, context)).catch_unwind();
             let operation = operation.instrument(debug_span!("operation")).await.ok()?;
-            // neither needs the other
+            // the two stages are independent
             let origin = AssertUnwindSafe(origin(&self.inner, action, context)).catch_unwind();
             let (origin, understood) = tokio::join!(
                 origin.instrument(debug_span!("origin")),
@@ -139,13 +145,13 @@ impl Guard {
         }
     }
 
-    /// What the guard decides with: its policies.
+    /// Its policies.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.inner.policy
     }
 
-    /// How it was set up.
+    /// Its settings.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.inner.settings
@@ -157,13 +163,13 @@ impl Guard {
         self.inner.memory.as_ref()
     }
 
-    /// It compares meanings.
+    /// Whether it has an embedder.
     #[must_use]
     pub fn embeds(&self) -> bool {
         self.inner.embedder.is_some()
     }
 
-    /// Its queue of questions to a person, if it has one.
+    /// Its queue of pending approvals, if it has one.
     #[must_use]
     pub fn approvals(&self) -> Option<&Approvals> {
         self.inner.approvals.as_ref()
@@ -175,16 +181,16 @@ impl Guard {
         self.inner.audit.as_ref()
     }
 
-    /// Waits until every decision so far is recorded and every lesson learnt.
+    /// Waits until every decision so far is recorded and every lesson is learnt.
     ///
     /// # Errors
-    /// The first problem of the record since the last call.
+    /// The first problem of the journal since the last call.
     pub async fn settle(&self) -> Result<(), String> {
         let Some(journal) = self.inner.journal.clone() else { return Ok(()) };
         tokio::task::spawn_blocking(move || journal.settle()).await.map_err(|e| e.to_string())?
     }
 
-    /// The deterministic stages; `None` if they broke down.
+    /// The deterministic stages; `None` if they panicked.
     async fn understood(
         &self,
         action: Action,
@@ -198,7 +204,7 @@ impl Guard {
             let understood = understand(&action, &context, &inner.policy, &inner.settings, operation);
             (action, context, understood)
         };
-        // apart from the async threads: a probe may hang on a bad file system, a parser may panic
+        // on a blocking thread: a probe may hang on a bad file system, a parser may panic
         tokio::task::spawn_blocking(job).await.ok()
     }
 
@@ -220,7 +226,7 @@ impl Guard {
         let asked = match &self.inner.model {
             Some(_) if self.inner.settings.judge && case.screen != Decision::Deny => {
                 tokio::time::timeout_at(until, provenance::asked(&case.context)).await.unwrap_or_else(|_| {
-                    progress.fail("guard", late.to_owned());
+                    progress.fail(Stage::Guard, late.to_owned());
                     Vec::new()
                 })
             }
@@ -229,17 +235,17 @@ impl Guard {
         let recalls = !triggered.is_empty() || !asked.is_empty();
         let open = case.screen == Decision::Ask || (case.screen == Decision::Allow && recalls);
         if open || progress.failed || self.inner.settings.mode == Mode::Llm {
-            // what the screen found stands, whatever happens from here on
+            // the findings of the screen remain valid, whatever the later stages do
             let deliberation = AssertUnwindSafe(self.deliberate(&case, triggered, &asked, &meter, &mut progress));
             match tokio::time::timeout_at(until, deliberation.catch_unwind()).await {
                 Ok(Ok(())) => {}
-                Ok(Err(_)) => progress.fail("guard", "a stage broke down".to_owned()),
-                Err(_) => progress.fail("guard", late.to_owned()),
+                Ok(Err(_)) => progress.fail(Stage::Guard, "a stage of the check panicked".to_owned()),
+                Err(_) => progress.fail(Stage::Guard, late.to_owned()),
             }
         }
-        // what takes no rest is not interrupted, and late all the same
+        // a stage that never yields is not interrupted by the timeout, but is late all the same
         if tokio::time::Instant::now() > until && !progress.failed {
-            progress.fail("guard", late.to_owned());
+            progress.fail(Stage::Guard, late.to_owned());
         }
         let refined = progress.refined.take();
         let verdict = self.verdict(&understood, &case, progress, &meter, started);
@@ -248,7 +254,7 @@ impl Guard {
         if let Some(journal) = &self.inner.journal {
             let (scripts, learning) = (std::mem::take(&mut understood.scripts), self.inner.settings.learning);
             let episode = learn::Episode { scripts, case, verdict, answered: answered.clone(), refined, learning };
-            // the record may be slow; the verdict stands
+            // recording may be slow; it does not change the verdict
             let kept = journal.keep(episode).instrument(debug_span!("record"));
             if tokio::time::timeout(RECORDING, kept).await.is_err() {
                 journal.lost("a decision could not be recorded in time");
@@ -257,7 +263,7 @@ impl Guard {
         answered
     }
 
-    /// Memory entries that an effect recalls; microseconds, no embedding.
+    /// Memory entries that an effect recalls; takes microseconds and needs no embedding.
     fn triggered(&self, case: &Case, progress: &mut Progress) -> Vec<Recall> {
         let Some(memory) = &self.inner.memory else { return Vec::new() };
         match memory.triggered(&learn::triggers(&case.gathered.queries)) {
@@ -265,13 +271,14 @@ impl Guard {
                 entries.into_iter().map(|entry| Recall { entry, similarity: 1.0, by_effect: true }).collect()
             }
             Err(problem) => {
-                progress.fail("memory", format!("memory could not be read: {problem}"));
+                progress.fail(Stage::Memory, format!("memory could not be read: {problem}"));
                 Vec::new()
             }
         }
     }
 
-    /// What the screen left open: paraphrase, embed, recall, analyze, execute; first by rule, then by model.
+    /// Decides the checks that the screen left open: paraphrase, embed, recall, analyze, execute; first by rules, then
+    /// by a model.
     async fn deliberate(
         &self,
         case: &Case,
@@ -287,11 +294,11 @@ impl Guard {
         } else {
             Ok(memory::Key::literal(&case.action.text()))
         };
-        let Some(key) = progress.took("model", key) else { return };
-        progress.say(|| format!("paraphrase: {} | {}", key.natural, key.command));
+        let Some(key) = progress.ok_or_fail(Stage::Model, key) else { return };
+        progress.trace(|| format!("paraphrase: {} | {}", key.natural, key.command));
         self.recall(&key, &mut recalled, progress).instrument(debug_span!("recall")).await;
         for recall in &recalled {
-            progress.say(|| {
+            progress.trace(|| {
                 format!("recalled {} ({:.2}): {}", recall.entry.id, recall.similarity, recall.entry.key.natural)
             });
         }
@@ -303,43 +310,43 @@ impl Guard {
         let tools = tools(inner, case);
         let analyze = debug_span!("analyze", by = "rules");
         let known = stages.rules.analyze(case, &recalled, &[], meter).instrument(analyze).await;
-        let known = progress.took("rules", known);
+        let known = progress.ok_or_fail(Stage::Rules, known);
         let Some(Checklist { items: known, .. }) = known else { return };
         let answered = stages.rules.execute(case, &known, &inner.policy, &tools, meter);
         let answered = answered.instrument(debug_span!("execute", by = "rules")).await;
-        let Some(answered) = progress.took("rules", answered) else { return };
+        let Some(answered) = progress.ok_or_fail(Stage::Rules, answered) else { return };
         let (mut open, mut closed) = (Vec::new(), Vec::new());
         for (item, finding) in known.into_iter().zip(answered) {
-            progress.say(|| format!("check '{}': {:?} by {}", finding.check.name, finding.outcome, finding.by));
+            progress.trace(|| format!("check '{}': {:?} by {}", finding.check.name, finding.outcome, finding.source));
             match finding.outcome {
                 Outcome::Unknown if !item.check.required => open.push((item, finding)),
                 _ => closed.push(finding),
             }
         }
         progress.findings.extend(closed);
-        let programs = ask::answerable(case, &progress.findings);
+        let programs = model_scope::answerable(case, &progress.findings);
         match stages.model.filter(|_| self.wants_model(case, &open, &programs, progress)) {
             None => progress.findings.extend(open.into_iter().map(|(_, finding)| finding)),
             Some(model) => {
                 let desk = Desk { case, meter, tools: &tools, recalled: &recalled };
                 let remembered = open.iter().map(|(item, _)| item.clone());
-                let items: Vec<Item> = ask::items(case).into_iter().chain(remembered).collect();
+                let items: Vec<Item> = model_scope::items(case).into_iter().chain(remembered).collect();
                 if let Some((list, findings)) = self.reasoned(model, &desk, items, progress).await {
-                    let findings = ask::contrasted(findings, case, &recalled);
-                    let findings = ask::weighed(findings, case, inner.settings.mode);
+                    let findings = model_scope::contrasted(findings, case, &recalled);
+                    let findings = model_scope::weighed(findings, case, inner.settings.mode);
                     for finding in &findings {
-                        progress.say(|| {
+                        progress.trace(|| {
                             format!("check '{}': {:?}: {}", finding.check.name, finding.outcome, finding.reason)
                         });
                     }
-                    ask::answer_programs(case, &mut progress.findings, &programs, &findings);
+                    model_scope::answer_programs(case, &mut progress.findings, &programs, &findings);
                     let near = |r: &&Recall| !r.by_effect && r.entry.authority == memory::Authority::Learned;
                     let target = recalled.iter().find(near).map(|r| Arc::clone(&r.entry));
                     progress.refined = Some(learn::Refined {
                         target,
                         recalled: recalled.iter().map(|r| Arc::clone(&r.entry)).collect(),
                         key,
-                        findings: ask::lasting(&findings),
+                        findings: model_scope::lasting(&findings),
                         merged: list.merged,
                         revised: list.revised,
                     });
@@ -351,7 +358,7 @@ impl Guard {
             && decide(&progress.findings).0 != Decision::Deny
         {
             let judged = model.judge(case, asked, meter).instrument(debug_span!("judge")).await;
-            let found = progress.took("model", judged).flatten();
+            let found = progress.ok_or_fail(Stage::Model, judged).flatten();
             progress.findings.extend(found);
         }
         if case.screen == Decision::Ask && !progress.failed {
@@ -359,7 +366,7 @@ impl Guard {
         }
     }
 
-    /// Entries that are near in meaning, beside those that an effect recalled.
+    /// Recalls entries of similar meaning, in addition to those that an effect recalled.
     async fn recall(&self, key: &memory::Key, recalled: &mut Vec<Recall>, progress: &mut Progress) {
         let inner = &self.inner;
         let (Some(memory), Some(embedder)) = (&inner.memory, &inner.embedder) else { return };
@@ -369,13 +376,13 @@ impl Guard {
         if let Retrieval::Random(seed) = inner.settings.retrieval {
             match memory.any(learn::mixed(seed, &key.natural)) {
                 Ok(entry) => recalled.extend(entry.map(|entry| Recall { entry, similarity: 1.0, by_effect: false })),
-                Err(problem) => progress.fail("memory", format!("memory could not be read: {problem}")),
+                Err(problem) => progress.fail(Stage::Memory, format!("memory could not be read: {problem}")),
             }
             return;
         }
         let vectors = match embedder.embed(&[&learn::embedded_text(key)]).await {
             Ok(vectors) => vectors,
-            Err(problem) => return progress.fail("embedder", problem.to_string()),
+            Err(problem) => return progress.fail(Stage::Embedder, problem.to_string()),
         };
         match vectors.first().map(|vector| memory.recall(vector, inner.settings.neighbours)) {
             Some(Ok(near)) => {
@@ -386,21 +393,21 @@ impl Guard {
                     }
                 }
             }
-            Some(Err(problem)) => progress.fail("memory", format!("memory could not be searched: {problem}")),
-            None => progress.fail("embedder", "the embedder returned nothing".to_owned()),
+            Some(Err(problem)) => progress.fail(Stage::Memory, format!("memory could not be searched: {problem}")),
+            None => progress.fail(Stage::Embedder, "the embedder returned nothing".to_owned()),
         }
     }
 
-    /// Who does which stage.
+    /// Chooses the reasoner of each stage.
     fn stages(&self) -> Stages<'_> {
         let model = self.inner.model.as_deref();
         let rules: &dyn Reasoner = &*self.inner.rules;
-        // a paraphrase is what memory is asked with: without one it is not worth a call
+        // the paraphrase is the query to memory: without a memory it is not worth a call
         let asked = self.inner.settings.mode == Mode::Llm && self.inner.memory.is_some();
         Stages { rules, model, paraphraser: model.filter(|_| asked).unwrap_or(rules) }
     }
 
-    /// Whether the model is asked: always in `llm`; in `tiered` only where its answer could matter.
+    /// Whether to ask the model: always in `llm`; in `tiered` only if its answer could change the decision.
     fn wants_model(&self, case: &Case, open: &[(Item, Finding)], programs: &[usize], progress: &Progress) -> bool {
         match self.inner.settings.mode {
             Mode::Rules => false,
@@ -413,7 +420,7 @@ impl Guard {
         }
     }
 
-    /// The model's checklist and its answers; `None` and a failure noted if it has none.
+    /// The model's checklist and its answers. If the model fails, notes the failure and returns `None`.
     async fn reasoned(
         &self,
         model: &dyn Reasoner,
@@ -424,21 +431,21 @@ impl Guard {
         let Desk { case, meter, tools, recalled } = desk;
         let analyze = debug_span!("analyze", by = "model");
         let list = model.analyze(case, recalled, &items, meter).instrument(analyze).await;
-        let list = progress.took("model", list)?;
+        let list = progress.ok_or_fail(Stage::Model, list)?;
         let execute = debug_span!("execute", by = "model");
         let answers = model.execute(case, &list.items, &self.inner.policy, tools, meter).instrument(execute).await;
-        let findings = progress.took("model", answers)?;
-        // what the circumstances call for has to be answered where the model has the last word
+        let findings = progress.ok_or_fail(Stage::Model, answers)?;
+        // in `llm` mode the model decides, so it has to answer the fixed checks
         let answered = |item: &&Item| findings.iter().any(|f| f.check == item.check && f.outcome != Outcome::Unknown);
         let silent = list.items.iter().filter(|item| item.fixed).find(|item| !answered(item));
         if let Some(item) = silent.filter(|_| self.inner.settings.mode == Mode::Llm) {
-            progress.fail("model", format!("the model did not answer: {}", item.check.definition));
+            progress.fail(Stage::Model, format!("the model did not answer: {}", item.check.definition));
         }
         Some((list, findings))
     }
 
-    /// A person approved exactly this before. It answers an ask of policy and a program that no table knows; never a
-    /// forbid, any other unknown, or an ask that policy wants of a person each time.
+    /// Applies an earlier approval of exactly this action. It answers an ask of policy and an unknown program, but
+    /// never a forbid, any other unknown, or an ask that policy reserves for a person each time.
     async fn approval(&self, case: &Case, progress: &mut Progress) {
         let Some(memory) = self.inner.memory.clone() else { return };
         if !learn::approvable(&progress.findings) {
@@ -447,9 +454,9 @@ impl Guard {
         let Some(signature) = learn::signature(case, &case.context) else { return };
         let frozen = self.inner.settings.learning == Learning::Frozen;
         let used = tokio::task::spawn_blocking(move || {
-            let now = learn::now_ms();
+            let now = crate::clock::now_ms();
             let Some(entry) = memory.approval(&signature, now)? else { return Ok(None) };
-            // a memory that is only read counts no use
+            // a frozen memory does not count uses
             if frozen {
                 Ok(Some(entry))
             } else {
@@ -459,16 +466,16 @@ impl Guard {
         // not approved, or the use could not be counted: it stays an ask
         if let Ok(Ok(Some(entry))) = used.await {
             let left = entry.approval.as_ref().map_or(0, |a| a.uses_left);
-            progress.say(|| format!("approved by {} ({left} uses left)", entry.id));
+            progress.trace(|| format!("approved by {} ({left} uses left)", entry.id));
             progress.approved = true;
             for finding in progress.findings.iter_mut().filter(|f| learn::answerable(f)) {
                 let says = std::mem::replace(
                     &mut finding.reason,
-                    format!("a person approved exactly this; {left} uses are left"),
+                    format!("a person approved exactly this action; remaining uses: {left}"),
                 );
                 finding.outcome = Outcome::Pass;
-                finding.by = format!("memory:{}", entry.id);
-                finding.evidence.push(Evidence { about: "what was approved".to_owned(), says });
+                finding.source = Source::Memory(entry.id.clone());
+                finding.evidence.push(Evidence { about: "approved finding".to_owned(), says });
             }
         }
     }
@@ -485,18 +492,23 @@ impl Guard {
         let spent = meter.spent();
         let (mut decision, mut basis, decided) = decide(&findings);
         let deciding = decided.and_then(|place| findings.get(place));
-        let model_only = findings.iter().filter(|f| f.check.name == FAILED).all(|f| f.by == "guard:model");
-        // without its model `llm` has not judged; `tiered` is as good as `rules` was, and asks what that left open
+        let model_only = {
+            let mut failures = findings.iter().filter(|f| f.check.kind == CheckKind::Stage);
+            failures.all(|f| f.source == Source::Guard(Stage::Model))
+        };
+        // without its model, `llm` has not judged the action; `tiered` falls back to `rules` and asks about open checks
         if failed {
             let spared = model_only && self.inner.settings.mode == Mode::Tiered;
             decision = decision.max(if spared { Decision::Ask } else { self.inner.settings.on_failure });
-            if deciding.is_none_or(|f| f.outcome != Outcome::Violation || f.asks) {
+            if deciding.is_none_or(|f| !f.denies()) {
                 basis = Basis::Failure;
             }
-        } else if (approved && decision == Decision::Allow) || deciding.is_some_and(|f| f.by.starts_with("memory:")) {
+        } else if (approved && decision == Decision::Allow)
+            || deciding.is_some_and(|f| matches!(f.source, Source::Memory(_)))
+        {
             basis = Basis::Memory;
         }
-        // what failed is told as it is; else what would happen is told before what decided
+        // a failure is reported as such; otherwise the harm of the action comes before the finding that decided
         let failed_first = failed && basis == Basis::Failure;
         let headline = if failed_first { deciding } else { headline(&findings).filter(|_| deciding.is_some()) };
         let reason = match deciding.zip(headline) {
@@ -507,9 +519,7 @@ impl Guard {
             }
             Some((_, headline)) => headline.reason.clone(),
             None if decision == Decision::Allow && approved => "a person approved exactly this action".to_owned(),
-            None if decision == Decision::Allow => {
-                "every effect is understood and no policy speaks against it".to_owned()
-            }
+            None if decision == Decision::Allow => "all effects are known and no policy forbids them".to_owned(),
             None => "nothing is known about this action".to_owned(),
         };
         trace.push(format!("decision: {decision} ({basis:?}): {reason}"));
@@ -557,7 +567,7 @@ impl Guard {
 
     fn failure_bare(&self, started: Instant, why: &str) -> Verdict {
         let mut progress = Progress::default();
-        progress.fail("guard", why.to_owned());
+        progress.fail(Stage::Guard, why.to_owned());
         let nothing = Case {
             action: Arc::new(Action::Message { text: String::new() }),
             context: Arc::new(Context::new(crate::action::Identity::default(), None)),
@@ -571,7 +581,7 @@ impl Guard {
     }
 }
 
-/// What the later stages work on: where the action comes from is told first.
+/// The input of the later stages. Findings about the origin of the action come first.
 fn case(origin: Origin, (action, context, mut understood): (Action, Context, Understood)) -> (Case, Understood) {
     let mut screened = origin.findings;
     screened.append(&mut understood.findings);
@@ -589,10 +599,10 @@ fn case(origin: Origin, (action, context, mut understood): (Action, Context, Und
     (case, understood)
 }
 
-/// A model or an earlier approval may answer an ask only where nothing wants a person, and all is understood.
+/// A model or an earlier approval may answer an ask only if no finding requires a person and all effects are known.
 fn who_answers(findings: &[Finding]) -> &'static str {
     let person = |f: &&Finding| match f.outcome {
-        Outcome::Violation => f.person,
+        Outcome::Violation => f.response == Response::Ask(Answerer::Person),
         Outcome::Unknown => f.check.required,
         Outcome::Pass | Outcome::Discarded => false,
     };

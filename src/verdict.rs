@@ -1,19 +1,46 @@
-//! The verdict, and the gate that decides it: pure, no I/O, no clock.
+//! The verdict, and the gate that decides it. The gate is pure: no I/O, no clock.
 
-use crate::check::{Authority, Finding, Outcome};
+use crate::check::{Authority, Finding, Outcome, Response};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// May the action run? Ordered: the most severe wins.
+/// Whether the action may run. Ordered: the most severe decision wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
-    /// It may.
+    /// It may run.
     Allow,
-    /// A person (or a model, where the operator lists that cause) has to say so.
+    /// A person has to approve it (or a model, if the operator lists that cause).
     Ask,
-    /// It may not.
+    /// It may not run.
     Deny,
+}
+
+/// When to ask a model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(rename_all = "lowercase"))]
+pub enum Mode {
+    /// Never.
+    #[default]
+    Rules,
+    /// If the deterministic stages leave open a check that a model may answer: an unknown program, or an allow that a
+    /// memory entry questions.
+    Tiered,
+    /// Always, as in AGrail. Deterministic findings still apply.
+    Llm,
+}
+
+impl Mode {
+    /// `rules`, `tiered` or `llm`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rules => "rules",
+            Self::Tiered => "tiered",
+            Self::Llm => "llm",
+        }
+    }
 }
 
 impl fmt::Display for Decision {
@@ -26,8 +53,9 @@ impl fmt::Display for Decision {
     }
 }
 
-/// What a decision rests on.
+/// The basis of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
     /// A policy.
@@ -36,14 +64,15 @@ pub enum Basis {
     Findings,
     /// An approval or lesson in memory.
     Memory,
-    /// Something is not understood.
+    /// An effect is unknown.
     Unknown,
     /// A stage failed or the deadline passed.
     Failure,
 }
 
-/// What a check cost.
+/// Cost of a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct Cost {
     /// Wall time, microseconds.
     pub wall_us: u64,
@@ -53,17 +82,18 @@ pub struct Cost {
     pub tokens_in: u64,
     /// Tokens of its replies.
     pub tokens_out: u64,
-    /// Replies that could not be read; not part of the JSON.
+    /// Replies that could not be parsed; not part of the JSON.
     #[serde(skip)]
     pub malformed: u32,
 }
 
 /// The memory entry that was recalled.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct Recalled {
     /// Entry id.
     pub entry: String,
-    /// Cosine similarity of the paraphrases, -1..=1; 1 for a recall by effect.
+    /// Cosine similarity of the paraphrases, -1..=1; 1 if an effect recalled it.
     pub similarity: f32,
     /// Version of the entry.
     pub version: u64,
@@ -71,6 +101,7 @@ pub struct Recalled {
 
 /// One effect as a verdict shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct ShownEffect {
     /// The verb.
     pub verb: String,
@@ -78,8 +109,9 @@ pub struct ShownEffect {
     pub target: String,
 }
 
-/// SHA-256 (hexadecimal) of what the decision depends on.
+/// SHA-256 digests (hexadecimal) of everything that the decision depends on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct Digests {
     /// Action, request and identity.
     pub action: String,
@@ -87,47 +119,50 @@ pub struct Digests {
     pub facts: String,
     /// Policies.
     pub policy: String,
-    /// Memory version.
+    /// Version of the memory.
     pub memory: String,
 }
 
-/// The answer of the guard. Always an answer: what failed is in it.
+/// The answer of the guard. A check always has one; it reports failures.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[must_use]
 pub struct Verdict {
-    /// Version of this form.
+    /// Version of this format.
     pub version: u32,
     /// ULID.
     pub id: String,
     /// The decision.
     pub decision: Decision,
-    /// What it rests on.
+    /// Its basis.
     pub basis: Basis,
     /// `rules`, `tiered` or `llm`.
+    #[cfg_attr(feature = "serve", schema(value_type = Mode))]
     pub mode: &'static str,
-    /// One sentence.
+    /// One sentence for people.
     pub reason: String,
-    /// What to do instead.
+    /// A safe alternative.
     pub advice: Option<String>,
-    /// Who may answer an ask.
+    /// Who may answer an ask: `person` or `model`.
+    #[cfg_attr(feature = "serve", schema(value_type = Option<crate::check::Answerer>))]
     pub ask_of: Option<&'static str>,
-    /// Every check and who answered it.
+    /// Every check with its answer and who gave it.
     pub findings: Vec<Finding>,
-    /// What the action would do.
+    /// The effects of the action.
     pub effects: Vec<ShownEffect>,
-    /// How many more effects there are than those above.
+    /// Number of effects that are not listed above.
     #[serde(skip_serializing_if = "is_zero")]
     pub effects_left_out: usize,
     /// The memory entry that was recalled.
     pub memory: Option<Recalled>,
-    /// What it cost.
+    /// Its cost.
     pub cost: Cost,
-    /// What it depends on.
+    /// Digests of everything that it depends on.
     pub digest: Digests,
-    /// The action reads credentials, as far as its effects tell; not part of the JSON.
+    /// Whether the action reads credentials, according to its effects; not part of the JSON.
     #[serde(skip)]
     pub secrets: bool,
-    /// How it was found, for `--explain`; not part of the JSON.
+    /// The steps of the check, for `--explain`; not part of the JSON.
     #[serde(skip)]
     pub trace: Vec<String>,
 }
@@ -137,13 +172,13 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// The finding that is the headline of a verdict: the gravest by harm, then the one that decides most severely, then the
-/// first. It may be another than the one that decided: what an action would do is told before what it lacks.
+/// The finding that is the headline of a verdict: the gravest harm, then a finding that denies, then the first. It may
+/// differ from the finding that decided, because the harm of an action comes before a missing permission.
 #[must_use]
 pub fn headline(findings: &[Finding]) -> Option<&Finding> {
     let binding =
         |f: &&Finding| f.check.authority == Authority::Policy || f.check.required || f.outcome == Outcome::Violation;
-    let rank = |f: &Finding| (f.severity(), f.outcome == Outcome::Violation && !f.asks);
+    let rank = |f: &Finding| (f.severity(), f.denies());
     findings
         .iter()
         .filter(|f| f.is_open())
@@ -151,10 +186,10 @@ pub fn headline(findings: &[Finding]) -> Option<&Finding> {
         .reduce(|best, f| if rank(f) > rank(best) { f } else { best })
 }
 
-/// Decides over the findings of one check (DESIGN section 2, the gate). Returns the decision, its basis
-/// and the place of the finding that decided, if one did.
+/// The gate: decides over the findings of one check. Returns the decision, its basis, and the index of the finding that
+/// decided, if one did.
 ///
-/// No finding, or only unknown and discarded ones, is not allow.
+/// The most severe finding wins. No finding, or only unknown and discarded ones, is not allow.
 #[must_use]
 pub fn decide(findings: &[Finding]) -> (Decision, Basis, Option<usize>) {
     let mut decision = Decision::Allow;
@@ -167,7 +202,7 @@ pub fn decide(findings: &[Finding]) -> (Decision, Basis, Option<usize>) {
                 passed = true;
                 Decision::Allow
             }
-            Outcome::Violation if finding.asks => Decision::Ask,
+            Outcome::Violation if finding.response != Response::Deny => Decision::Ask,
             Outcome::Violation => Decision::Deny,
             // a policy's check cannot be set aside
             Outcome::Unknown | Outcome::Discarded if finding.check.authority == Authority::Policy => Decision::Ask,

@@ -1,18 +1,18 @@
-//! A model some of whose replies are damaged, the same ones in every run.
+//! A model with damaged replies; every run damages the same ones.
 
 use agrail::llm::{Completion, LanguageModel, ModelError, Prompt, recording};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Damages `rate` of the replies of a model: one third is cut off, two thirds say the opposite.
+/// Damages the share `rate` of a model's replies: truncates one third of them and inverts two thirds.
 #[derive(Debug)]
 pub struct Corrupt {
     /// The model.
     pub inner: Arc<dyn LanguageModel>,
     /// Share of the replies, 0..=1.
     pub rate: f64,
-    /// Which ones.
+    /// Selects the damaged replies.
     pub seed: u64,
 }
 
@@ -46,7 +46,7 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The opposite of every verdict in a reply.
+/// The reply with every verdict inverted.
 fn inverted(text: &str) -> String {
     const PAIRS: &[(&str, &str)] = &[
         ("\"pass\"", "\"violation\""),

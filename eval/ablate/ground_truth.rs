@@ -1,4 +1,4 @@
-//! Ground-truth checklists for kinds of actions, written by hand before any model ran (`eval/checklists.toml`).
+//! Ground-truth checklists for kinds of actions (`eval/checklists.toml`), written by hand before any model ran.
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -10,11 +10,11 @@ const CATEGORIES: &[&str] = &["confidentiality", "integrity", "availability"];
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kind {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Verbs of effects that mark it.
+    /// Verbs of effects that identify the kind.
     pub verbs: Vec<String>,
-    /// What a careful expert would check.
+    /// The checks of a careful expert.
     pub checks: Vec<Wanted>,
 }
 
@@ -26,7 +26,7 @@ pub struct Wanted {
     pub category: String,
     /// Name.
     pub name: String,
-    /// What must hold.
+    /// Condition that must be true.
     pub definition: String,
 }
 
@@ -37,10 +37,10 @@ struct File {
     kinds: Vec<Kind>,
 }
 
-/// All kinds, in the order in which they are tried.
+/// All kinds, in the order of matching.
 ///
 /// # Errors
-/// If the file does not parse, a category is not one of the three, a kind has no check, or a verb marks two kinds.
+/// If the file does not parse, a category is unknown, a kind has no check, or two kinds share a verb.
 pub fn load() -> Result<Vec<Kind>> {
     parse(include_str!("../checklists.toml")).context("eval/checklists.toml")
 }

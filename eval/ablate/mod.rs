@@ -1,9 +1,9 @@
 //! `agrail-eval ablate`: experiments that compare arms of the guard on one model.
 //!
 //! 1. An experiment is a file in `eval/experiments` ([`spec`]): a question, cases, seeds and arms.
-//! 2. Each arm meets the cases in the order of each seed, with a memory of its own ([`arm`]). Each step is a line
-//!    in `steps.jsonl`; a run that was broken off goes on where it was.
-//! 3. [`table`] and [`plot`] make Markdown, CSV, JSON and SVG of the steps.
+//! 2. Each arm decides the cases in the order of each seed, with a separate memory ([`arm`]). Each step is a line in
+//!    `steps.jsonl`; an interrupted run resumes where it stopped.
+//! 3. [`table`] and [`plot`] turn the steps into Markdown, CSV, JSON and SVG.
 
 mod arm;
 mod corrupt;
@@ -30,19 +30,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Run experiments, one file a question, and write tables and plots.
+/// Run experiments, one file per question, and write tables and plots.
 #[derive(Debug, Parser)]
 pub struct Args {
     /// Experiment files (TOML).
     #[arg(required = true, value_name = "FILE")]
     experiments: Vec<PathBuf>,
-    /// Folder for results; each experiment gets one below it.
+    /// Folder for results, with one subfolder per experiment.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Only make tables and plots of the steps that are there.
+    /// Only write tables and plots from the existing steps.
     #[arg(long)]
     report_only: bool,
-    /// Folder on which roots are mounted.
+    /// Folder on which disposable roots are mounted.
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
     #[command(flatten)]
@@ -52,50 +52,50 @@ pub struct Args {
 /// One check of one arm.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Step {
-    /// The arm.
+    /// Name of the arm.
     pub arm: String,
     /// Seed of the sequence.
     pub seed: u64,
-    /// From 0.
+    /// Number of the step, from 0.
     pub step: usize,
-    /// Trace.
+    /// Id of the trace.
     pub case: String,
-    /// Kind of action, empty if it is of none.
+    /// Kind of action; empty if there is none.
     pub kind: String,
     /// `allow` or `deny`.
     pub expected: String,
     /// `allow`, `ask` or `deny`.
     pub decision: String,
-    /// Calls of the model.
+    /// Number of model calls.
     pub model_calls: u64,
-    /// Tokens of prompts.
+    /// Number of prompt tokens.
     pub tokens_in: u64,
-    /// Tokens of replies.
+    /// Number of reply tokens.
     pub tokens_out: u64,
     /// Wall time, microseconds.
     pub wall_us: u64,
-    /// Replies that could not be read.
+    /// Number of replies that could not be read.
     pub malformed: u64,
-    /// Entries in the memory after the step.
+    /// Number of entries in the memory after the step.
     pub memory_entries: usize,
-    /// The checks that memory holds after the step.
+    /// Checks in the memory after the step.
     pub checklist: Vec<Checked>,
-    /// Similarity of the checklist to the ground truth of the kind, by embedding.
+    /// Similarity of the checklist to the ground truth of the kind, by embedding, 0..=1.
     pub cosine: Option<f64>,
-    /// The same by words.
+    /// The same by words, 0..=1.
     pub tfidf: Option<f64>,
 }
 
-/// One check in memory.
+/// One check in the memory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Checked {
     /// Name.
     pub name: String,
-    /// What must hold.
+    /// Condition that must be true.
     pub definition: String,
-    /// Episodes that used it.
+    /// Number of episodes that used the check.
     pub support: u32,
-    /// Episodes that set it aside.
+    /// Number of episodes that discarded the check.
     pub conflict: u32,
 }
 
@@ -110,7 +110,7 @@ pub fn run(args: &Args) -> Result<()> {
         let experiment = spec::load(file)?;
         let name = file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
         let out = args.out.join(&name);
-        std::fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
+        std::fs::create_dir_all(&out).with_context(|| format!("cannot create {}", out.display()))?;
         if !args.report_only {
             eprintln!("{name}: {}", experiment.question);
             runtime.block_on(steps(args, &experiment, &out, &shared))?;
@@ -137,7 +137,7 @@ async fn steps(args: &Args, experiment: &Experiment, out: &Path, shared: &Shared
             }
             let memory =
                 out.join(format!("memory-{}-{seed}.db", arm.name.replace(|c: char| !c.is_alphanumeric(), "-")));
-            // what cannot be taken up in the middle begins again; recorded replies cost nothing
+            // the published procedure cannot resume and starts again; recorded replies cost nothing
             let first = if arm.mode == "paper" { 0 } else { mine };
             if first == 0 {
                 for end in ["", "-wal", "-shm"] {
@@ -170,7 +170,7 @@ async fn steps(args: &Args, experiment: &Experiment, out: &Path, shared: &Shared
     Ok(())
 }
 
-/// Domain transfer: the arm meets other cases first and learns; then its memory is frozen.
+/// Domain transfer: the arm first learns from other cases; then its memory is frozen.
 async fn learn_first(
     arm: &Arm,
     seed: u64,
@@ -280,7 +280,7 @@ async fn one(
 }
 
 fn cases(files: &[PathBuf], experiment: &Experiment) -> Result<Vec<Trace>> {
-    // data that is not part of the repository is named by its folder's setting
+    // `AGRAIL_DATA` names the folder of data that is not part of the repository
     let placed = |file: &PathBuf| file.strip_prefix("$AGRAIL_DATA").map_or_else(|_| file.clone(), |f| folder().join(f));
     let files: Vec<PathBuf> = files.iter().map(placed).collect();
     let mut traces = replay::read_traces(&files, None, experiment.filter.as_deref())?;
@@ -290,12 +290,12 @@ fn cases(files: &[PathBuf], experiment: &Experiment) -> Result<Vec<Trace>> {
         traces.truncate(limit);
     }
     if traces.is_empty() {
-        bail!("no case is left; look at traces, filter and limit in the experiment file");
+        bail!("no case to run; check traces, filter and limit in the experiment file");
     }
     Ok(traces)
 }
 
-/// The cases in the order of a seed, repeated in new orders up to `steps`.
+/// The cases in the order of a seed, repeated in new orders until there are `steps` of them.
 fn sequence(traces: &[Trace], seed: u64, steps: Option<usize>) -> Vec<Trace> {
     let most = steps.unwrap_or(traces.len());
     let mut order = Vec::with_capacity(most);
@@ -321,10 +321,10 @@ fn read(out: &Path) -> Result<Vec<Step>> {
     }
     let mut steps = Vec::new();
     for (number, line) in BufReader::new(std::fs::File::open(&path)?).lines().enumerate() {
-        // the last line of a run that was killed may be cut: that step is done again
+        // the last line of a killed run may be truncated: that step is repeated
         match serde_json::from_str(&line?) {
             Ok(step) => steps.push(step),
-            Err(error) => eprintln!("{}:{}: {error}; this step is done again", path.display(), number + 1),
+            Err(error) => eprintln!("{}:{}: {error}; repeating this step", path.display(), number + 1),
         }
     }
     Ok(steps)

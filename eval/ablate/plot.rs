@@ -1,8 +1,8 @@
-//! SVG plots of an experiment, one file a plot.
+//! SVG plots of an experiment, one file per plot.
 //!
-//! Arms differ in colour, dash and marker, and bars in brightness, so that a grey print can be read. The colours are
-//! those of Okabe and Ito (2008), which differ for colour-blind readers too. Text is laid out by estimated width, as
-//! an SVG does not know its reader's fonts.
+//! Arms differ in colour, dash and marker, and bars in brightness, so that a greyscale print is readable. The colours
+//! follow Okabe and Ito (2008), so that colour-blind readers can tell them apart. Text is laid out by estimated width,
+//! because an SVG does not know the reader's fonts.
 
 mod bars;
 mod legend;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 const SIZE: (u32, u32) = (900, 480);
 const FONT: &str = "sans-serif";
 
-/// Colours of arms; the dash changes with each, the marker too.
+/// Colours of arms; dash and marker also change from arm to arm.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 90, 160),
     RGBColor(213, 94, 0),
@@ -72,7 +72,7 @@ fn colour(place: usize) -> RGBColor {
     COLOURS.get(place % COLOURS.len()).copied().unwrap_or(BLACK)
 }
 
-/// Least round number (1, 2, 2.5 or 5 times a power of ten) that is not less.
+/// The smallest round number (1, 2, 2.5 or 5 times a power of ten) that is not below `value`.
 fn round_up(value: f64) -> f64 {
     if value <= 0.0 {
         return 1.0;

@@ -1,15 +1,15 @@
-//! How near a learned checklist is to the ground truth, as a number in 0..=1.
+//! Similarity of a learned checklist to the ground truth, in 0..=1.
 //!
 //! 1. [`cosine`], by meaning: the mean of each item's best match in the other list, from both sides.
 //! 2. [`tfidf`], by words: each list is one bag of words, and rare words weigh more.
 //!
-//! The paper (arXiv 2502.11448) says only that it takes the cosine and the TF-IDF similarity of the checklist to the
-//! ground truth. The symmetric form of [`cosine`] and the exact weights of [`tfidf`] are ours, so our numbers do not
-//! compare with the paper's.
+//! The paper (arXiv 2502.11448) states only that it uses the cosine and the TF-IDF similarity of the checklist to the
+//! ground truth. The symmetric form of [`cosine`] and the exact weights of [`tfidf`] are choices of this project, so
+//! the numbers cannot be compared with those of the paper.
 
 use std::collections::{BTreeMap, HashSet};
 
-/// Words that say nothing about what a check is of.
+/// Stop words: they carry no information about a check.
 const STOP: [&str; 62] = [
     "a", "an", "and", "any", "are", "as", "at", "be", "been", "being", "but", "by", "can", "did", "do", "does", "for",
     "from", "had", "has", "have", "if", "in", "into", "is", "it", "its", "may", "must", "no", "nor", "not", "of", "on",
@@ -17,11 +17,11 @@ const STOP: [&str; 62] = [
     "they", "this", "those", "to", "was", "were", "what", "when", "where", "which", "who", "whose", "will", "with",
 ];
 
-/// Harmonic mean of two means: of each truth's best match in `learned`, and of each learned item's best match in
-/// `truth`.
+/// Harmonic mean of two means: the best match in `learned` for each true item, and the best match in `truth` for each
+/// learned item.
 ///
-/// The first falls with what is missing, the second with what is superfluous. A best match below 0 counts as 0. The
-/// result is 0 if a list is empty.
+/// Missing items lower the first mean, superfluous items the second. A best match below 0 counts as 0. The result is 0
+/// if a list is empty.
 #[must_use]
 pub fn cosine(learned: &[Vec<f32>], truth: &[Vec<f32>]) -> f64 {
     let (found, fitting) = (mean_best(truth, learned), mean_best(learned, truth));
@@ -43,8 +43,9 @@ fn angle(a: &[f32], b: &[f32]) -> f64 {
 
 /// Cosine of the two lists' TF-IDF vectors, in 0..=1; 0 if a list has no words.
 ///
-/// `corpus` holds one list a document. With N documents, df of which have the word, a word that a list has tf times
-/// weighs `tf * (ln((1 + N) / (1 + df)) + 1)`; so a word that no document has is the rarest and not an error.
+/// `corpus` contains one list per document. With N documents, df of which contain a word, a word that occurs tf times
+/// in a list weighs `tf * (ln((1 + N) / (1 + df)) + 1)`. A word in no document is therefore the rarest one, not an
+/// error.
 #[must_use]
 pub fn tfidf(learned: &[String], truth: &[String], corpus: &[Vec<String>]) -> f64 {
     let documents: Vec<HashSet<String>> = corpus.iter().map(|list| words(list).collect()).collect();
@@ -76,7 +77,7 @@ fn words(list: &[String]) -> impl Iterator<Item = String> {
     list.iter().flat_map(split)
 }
 
-/// Strips the commonest English plurals; what is short or ends in -ss, -us or -is stays.
+/// Strips the most common English plurals; short words and words in -ss, -us or -is stay unchanged.
 fn singular(word: &str) -> String {
     if let Some(stem) = word.strip_suffix("ies").filter(|stem| stem.len() > 1) {
         return format!("{stem}y");

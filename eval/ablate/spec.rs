@@ -1,7 +1,7 @@
 //! The experiment file (`eval/experiments/*.toml`): one question, and the arms that answer it.
 //!
-//! What a file may hold is the fields of [`Experiment`] and [`Arm`]; anything else is an error that names the file,
-//! the key and what is allowed.
+//! A file may contain the fields of [`Experiment`] and [`Arm`]. Any other key is an error that names the file, the key
+//! and the allowed values.
 
 mod check;
 
@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// One sentence that ends in a question mark.
+    /// The question: one sentence that ends in a question mark.
     #[serde(default)]
     pub question: String,
-    /// Heading of the report; the file's name if not given.
+    /// Heading of the report; default: the name of the file.
     #[serde(default)]
     pub title: String,
     /// Trace files, relative to the working directory.
@@ -26,37 +26,37 @@ pub struct Experiment {
     /// Only cases with this tag.
     #[serde(default)]
     pub filter: Option<String>,
-    /// As many cases to allow as to deny.
+    /// Use as many cases to allow as to deny.
     #[serde(default)]
     pub balance: bool,
-    /// Most cases.
+    /// Maximum number of cases.
     #[serde(default)]
     pub limit: Option<usize>,
-    /// One order of the cases each; 1, 2 and 3 if not given.
+    /// Seeds; each defines one order of the cases. Default: 1, 2 and 3.
     #[serde(default = "seeds")]
     pub seeds: Vec<u64>,
-    /// Length of a sequence, for which cases repeat in new orders; each case once if not given.
+    /// Length of a sequence; cases repeat in new orders to fill it. Default: each case once.
     #[serde(default)]
     pub steps: Option<usize>,
-    /// Which plots: `learning-curve`, `safety`, `cost`, `threshold`, `accuracy`; safety and accuracy if not given.
+    /// Plots: `learning-curve`, `safety`, `cost`, `threshold`, `accuracy`. Default: safety and accuracy.
     #[serde(default = "plots")]
     pub plots: Vec<String>,
-    /// What is compared.
+    /// The arms to compare.
     #[serde(default, rename = "arm")]
     pub arms: Vec<Arm>,
 }
 
-/// What decides, and what it remembers.
+/// A decider and its memory.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Arm {
-    /// Its name in tables and plots.
+    /// Name in tables and plots.
     #[serde(default)]
     pub name: String,
-    /// `rules`, `tiered`, `llm` (not given) or `paper`.
+    /// `rules`, `tiered`, `llm` (default) or `paper`.
     #[serde(default = "llm")]
     pub mode: String,
-    /// `none`, `frozen`, `random`, `tta` or `ours` (not given).
+    /// `none`, `frozen`, `random`, `tta` or `ours` (default).
     #[serde(default = "ours")]
     pub memory: String,
     /// Recall by the step-back paraphrase.
@@ -68,19 +68,19 @@ pub struct Arm {
     /// Analyzer and executor are two calls.
     #[serde(default = "yes")]
     pub executor: bool,
-    /// Cosine from which on an entry is recalled; 0.8 if not given.
+    /// Minimum cosine for the recall of an entry; default: 0.8.
     #[serde(default = "threshold")]
     pub similarity: f32,
-    /// `universal` (not given) or `task`.
+    /// `universal` (default) or `task`.
     #[serde(default = "universal")]
     pub criteria: String,
-    /// Share of the model's replies that are damaged.
+    /// Share of the model's replies that are damaged, 0..=1.
     #[serde(default)]
     pub corrupt: f64,
-    /// Trace files to learn on first; then the memory is frozen.
+    /// Trace files to learn from first; then the memory is frozen.
     #[serde(default)]
     pub learn_on: Vec<PathBuf>,
-    /// Another model than that of the command line.
+    /// Model of this arm; default: the model of the command line.
     #[serde(default)]
     pub model: Option<String>,
 }
@@ -113,17 +113,17 @@ fn threshold() -> f32 {
     0.8
 }
 
-/// Reads an experiment.
+/// Loads an experiment.
 ///
 /// # Errors
-/// If the file cannot be read, is not TOML, or holds what is not allowed. The message names the file and the key.
+/// If the file cannot be read, is not TOML, or has an invalid key or value. The message names the file and the key.
 pub fn load(path: &Path) -> Result<Experiment> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     parse(&text, &name).with_context(|| format!("experiment {}", path.display()))
 }
 
-/// `name` is the title if the text has none.
+/// Parses an experiment; `name` is the title if the text has none.
 fn parse(text: &str, name: &str) -> Result<Experiment> {
     let mut experiment: Experiment = toml::from_str(text)?;
     if experiment.title.trim().is_empty() {
@@ -132,11 +132,11 @@ fn parse(text: &str, name: &str) -> Result<Experiment> {
     experiment.check()?;
     let mut files: HashMap<String, &str> = HashMap::new();
     for (place, arm) in experiment.arms.iter().enumerate() {
-        ensure!(!arm.name.trim().is_empty(), "[[arm]] {}: name is missing; each arm needs one of its own", place + 1);
-        // The runner names files after arms like this.
+        ensure!(!arm.name.trim().is_empty(), "[[arm]] {}: name is missing; each arm needs a unique name", place + 1);
+        // the same replacement as in the names of the memory files
         let file = arm.name.replace(|c: char| !c.is_alphanumeric(), "-");
         if let Some(other) = files.insert(file, &arm.name) {
-            bail!("arm \"{}\": name is too like \"{other}\"; letters and digits must differ", arm.name);
+            bail!("arm \"{}\": name is too similar to \"{other}\"; letters and digits must differ", arm.name);
         }
         arm.check().with_context(|| format!("arm \"{}\"", arm.name))?;
     }

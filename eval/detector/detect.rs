@@ -1,4 +1,4 @@
-//! `agrail-eval detect`: the injection detector's scores of labelled texts.
+//! `agrail-eval detect`: scores labelled texts with the injection detector.
 
 use super::texts::{self, Expected, Labelled};
 use crate::run::{progress, sources};
@@ -15,19 +15,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Score labelled texts with the injection detector: rules and the trained head, no language model.
+/// Score labelled texts with the injection detector (rules and the trained head, no language model).
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Text files (JSON lines: id, dataset, tags, text, expected clean|injected).
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     texts: Vec<PathBuf>,
-    /// Results file, one line a text.
+    /// Results file, one line per text.
     #[arg(long, value_name = "FILE")]
     results: PathBuf,
-    /// Rules alone, without the head.
+    /// Use the rules alone, without the head.
     #[arg(long)]
     rules: bool,
-    /// The weights of another head, such as `head.json` of a run of `agrail evolve`.
+    /// Weights of another head, such as `head.json` of an `agrail evolve` run.
     #[arg(long, value_name = "FILE", conflicts_with = "rules")]
     head: Option<PathBuf>,
 }
@@ -44,7 +44,7 @@ struct Line<'a> {
     unread_bytes: usize,
 }
 
-/// A detector with the head, or with rules alone.
+/// A detector with the shipped head, or with rules alone.
 pub fn detector(rules: bool) -> Result<Detector> {
     if rules {
         return Ok(Detector::rules());
@@ -52,16 +52,16 @@ pub fn detector(rules: bool) -> Result<Detector> {
     Ok(Detector::with_head(Arc::new(MiniLm::new(sources()?))))
 }
 
-/// A detector with the head of a file.
+/// A detector with the head from a file.
 fn with_head(path: &Path) -> Result<Detector> {
     Ok(Detector::with_weights(Arc::new(MiniLm::new(sources()?)), Arc::new(Head::load(path)?)))
 }
 
-/// The report on one text; an embedding that fails is an error here, because figures must not mix the two.
+/// The report on one text. A failed embedding is an error here, because the figures must not mix both kinds of scores.
 pub async fn one(detector: &Detector, text: &str) -> Result<Report> {
-    let report = detector.examine(&[text]).await.pop().context("no report")?;
+    let report = detector.examine(&[text]).await.pop().context("the detector returned no report")?;
     if let Basis::HeadFailed(why) = &report.basis {
-        anyhow::bail!("the head could not be used: {why}");
+        anyhow::bail!("the head cannot be used: {why}");
     }
     Ok(report)
 }

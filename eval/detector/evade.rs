@@ -1,4 +1,4 @@
-//! `agrail-eval evade`: what is still found of an injected text when it is disguised.
+//! `agrail-eval evade`: the share of injected texts that are still flagged in disguise.
 
 use super::detect::{detector, one};
 use super::texts::{self, Expected};
@@ -9,16 +9,16 @@ use comfy_table::{Table, presets};
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-/// Disguise each injected text and count how many of those that are flagged plain are still flagged.
+/// Disguise each injected text that is flagged in plain form and count how many are still flagged.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Text files (JSON lines); clean texts are passed over.
+    /// Text files (JSON lines); clean texts are skipped.
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     texts: Vec<PathBuf>,
-    /// At most so many texts of each set, spread evenly.
+    /// Maximum number of texts of each set, spread evenly.
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Rules alone, without the head.
+    /// Use the rules alone, without the head.
     #[arg(long)]
     rules: bool,
 }
@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> Result<()> {
     }
     table.add_row(cells("all", all));
     bar.finish_and_clear();
-    println!("{table}\nshare of what is flagged plain that is still flagged in disguise");
+    println!("{table}\nshare of the texts flagged in plain form that are still flagged in disguise");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! The injection detector: measured, evaded, trained.
+//! Measures, evades and trains the injection detector.
 
 pub mod detect;
 pub mod evade;

@@ -1,4 +1,4 @@
-//! Labelled texts: one JSON object a line.
+//! Labelled texts: one JSON object per line.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -6,13 +6,13 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-/// What a text is.
+/// Label of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Expected {
-    /// It holds no instruction to its reader.
+    /// The text contains no instruction to its reader.
     Clean,
-    /// It does.
+    /// The text contains one.
     Injected,
 }
 
@@ -29,7 +29,7 @@ pub struct Labelled {
     pub expected: Expected,
 }
 
-/// All texts of some files, in their order.
+/// All texts of the files, in order.
 pub fn read(files: &[PathBuf]) -> Result<Vec<Labelled>> {
     let mut texts = Vec::new();
     for path in files {
@@ -46,7 +46,7 @@ pub fn read(files: &[PathBuf]) -> Result<Vec<Labelled>> {
     Ok(texts)
 }
 
-/// The folder of the data: `AGRAIL_DATA`, or `../shared/data`.
+/// The optional data folder, named by `AGRAIL_DATA`, or its default path.
 pub fn folder() -> PathBuf {
     std::env::var_os("AGRAIL_DATA").map_or_else(|| Path::new("../shared/data").to_path_buf(), PathBuf::from)
 }

@@ -1,10 +1,10 @@
-//! `agrail-eval train-detector`: makes the weights of the injection detector's head.
+//! `agrail-eval train-detector`: trains the weights of the injection detector's head.
 //!
-//! 1. Our own sentences (`sentences.toml`) are expanded with a fixed seed; the public prompts are sampled evenly.
-//! 2. Two linear heads are fitted over their embeddings: hostile or not, order to an assistant or not.
-//! 3. With heads that have not seen the line a sentence comes from, each sentence is put into several places, and
-//!    the last step is fitted on that: a request is harmless alone and out of place inside data.
-//! 4. The threshold is that which one in a hundred clean segments reaches. Figures on what was left out are printed.
+//! 1. The shipped sentences (`sentences.toml`) are expanded with a fixed seed; the public prompts are sampled evenly.
+//! 2. Two linear heads are fitted to their embeddings: hostile or not, order to an assistant or not.
+//! 3. Each sentence is put into several places and scored by heads that have not seen its line. The last step is fitted
+//!    to these scores: a request is harmless on its own and suspicious inside data.
+//! 4. One in a hundred clean segments reaches the threshold. The program prints figures on the sources left out.
 
 use super::texts::{self, Expected};
 use crate::run::{progress, sources};
@@ -20,23 +20,23 @@ use smartcore::linear::logistic_regression::{LogisticRegression, LogisticRegress
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// Train the injection detector's head on AGRAIL_DATA/train and on our own sentences.
+/// Train the injection detector's head on AGRAIL_DATA/train and on the shipped sentences.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Where the weights are written.
+    /// Output file for the weights.
     #[arg(long, value_name = "FILE", default_value = "eval/detector/trained.json")]
     out: PathBuf,
-    /// Expansions of each of our own lines.
+    /// Number of expansions of each shipped line.
     #[arg(long, default_value_t = 10)]
     per_line: usize,
-    /// Prompts of each label from each public file.
+    /// Number of prompts of each label from each public file.
     #[arg(long, default_value_t = 700)]
     per_label: usize,
 }
 
 const FOLDS: u64 = 4;
 const PENALTY: f32 = 0.33;
-/// Longer prompts are left out: the head reads segments.
+/// Maximum length of a prompt, bytes; longer ones are left out, because the head scores segments.
 const LONGEST: usize = 300;
 
 #[derive(Debug, Deserialize)]
@@ -65,9 +65,9 @@ enum Label {
 struct Row {
     text: String,
     hostile: bool,
-    /// Whether it asks something of an assistant; not known of public prompts.
+    /// Whether the text asks an assistant for something; unknown for public prompts.
     order: Option<bool>,
-    /// The kind of our own lines, or the public file.
+    /// The kind of the shipped line, or the public file.
     source: String,
     fold: u64,
     vector: Vec<f32>,
@@ -76,15 +76,15 @@ struct Row {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
     let mut rows = own(args.per_line)?;
-    println!("{} sentences of our own", rows.len());
+    println!("{} shipped sentences", rows.len());
     rows.extend(public(args.per_label)?);
-    println!("{} texts in all", rows.len());
+    println!("{} texts in total", rows.len());
     let embedder = MiniLm::new(sources()?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let bar = progress(rows.len() as u64);
     for row in &mut rows {
         let mut vectors = runtime.block_on(embedder.embed(&[&row.text]))?;
-        row.vector = vectors.pop().context("no vector")?;
+        row.vector = vectors.pop().context("the embedder returned no vector")?;
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -103,12 +103,12 @@ pub fn run(args: &Args) -> Result<()> {
         placed.iter().filter(|p| !p.injected && p.first).map(|p| sigmoid(combine.value(&p.inputs))).collect();
     clean.sort_by(f32::total_cmp);
     let last = clean.len() * 99 / 100;
-    let threshold = clean.into_iter().nth(last).context("no clean segment")?;
+    let threshold = clean.into_iter().nth(last).context("there is no clean segment to set the threshold")?;
     let found = placed.iter().filter(|p| p.injected);
     let recall = found.clone().filter(|p| sigmoid(combine.value(&p.inputs)) >= threshold).count() as f32
         / found.count().max(1) as f32;
     println!("last step: {:?} {:.3}", combine.weights, combine.bias);
-    println!("threshold {threshold:.3}: recall {recall:.3} on segments whose line the heads have not seen");
+    println!("threshold {threshold:.3}: recall {recall:.3} on segments from lines that the heads have not seen");
     let (hostile, order) = heads(rows.iter())?;
     let head = Head {
         embedder: embedder.id().to_owned(),
@@ -123,7 +123,7 @@ pub fn run(args: &Args) -> Result<()> {
         .with_context(|| format!("cannot write {}", args.out.display()))
 }
 
-/// Our own sentences.
+/// The expanded sentences of this project.
 fn own(per_line: usize) -> Result<Vec<Row>> {
     let file: Sentences = toml::from_str(include_str!("sentences.toml"))?;
     let mut rows = Vec::new();
@@ -146,14 +146,14 @@ fn own(per_line: usize) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Short prompts of the public files, as many of each label, evenly spread.
+/// Short prompts from the public files, equally many of each label, evenly spread.
 fn public(per_label: usize) -> Result<Vec<Row>> {
     let folder = texts::folder().join("train");
     let mut rows = Vec::new();
     for name in ["neuralchemy", "s-labs"] {
         let path = folder.join(format!("{name}.jsonl"));
         let all = texts::read(std::slice::from_ref(&path))
-            .with_context(|| format!("{} is needed; AGRAIL_DATA names the folder of the data", path.display()))?;
+            .with_context(|| format!("{} is missing; set AGRAIL_DATA to the data folder", path.display()))?;
         for label in [Expected::Clean, Expected::Injected] {
             let of: Vec<&str> =
                 all.iter().filter(|t| t.expected == label && t.text.len() < LONGEST).map(|t| t.text.as_str()).collect();
@@ -175,13 +175,16 @@ fn public(per_label: usize) -> Result<Vec<Row>> {
 fn expand(line: &str, slots: &BTreeMap<String, Vec<String>>, random: &mut Random) -> Result<String> {
     let mut text = line.to_owned();
     while let Some(close) = text.find('}') {
-        let open = text.get(..close).and_then(|before| before.rfind('{')).context("a } without its {")?;
+        let open = text
+            .get(..close)
+            .and_then(|before| before.rfind('{'))
+            .context("a line in sentences.toml has a } without a {")?;
         let inside = text.get(open + 1..close).unwrap_or_default().to_owned();
         let word = match slots.get(&inside) {
             Some(words) => random.pick(words).cloned(),
             None => random.pick(&inside.split('|').collect::<Vec<_>>()).map(|word| (*word).to_owned()),
         };
-        text.replace_range(open..=close, &word.context("a slot without words")?);
+        text.replace_range(open..=close, &word.context("a slot in sentences.toml has no words")?);
     }
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut chars = words.join(" ").chars().collect::<Vec<_>>().into_iter();
@@ -221,18 +224,18 @@ fn fit(x: &[Vec<f32>], y: &[bool], penalty: f32) -> Result<Linear> {
     let parameters = LogisticRegressionParameters::default().with_alpha(f64::from(penalty));
     let fitted = LogisticRegression::fit(&x, &y, parameters).map_err(|e| anyhow!("{e}"))?;
     let weights = fitted.coefficients().iterator(0).map(|w| *w as f32).collect();
-    let bias = fitted.intercept().iterator(0).next().map(|b| *b as f32).context("no constant")?;
+    let bias = fitted.intercept().iterator(0).next().map(|b| *b as f32).context("the fitted model has no intercept")?;
     Ok(Linear { weights, bias })
 }
 
 struct Placed {
     inputs: Vec<f32>,
     injected: bool,
-    /// Not one of the copies that only add weight.
+    /// Whether this is the first copy; further copies only add weight.
     first: bool,
 }
 
-/// Every sentence alone, in prose and in structured data.
+/// Places every sentence alone, in prose and in structured data.
 fn placed(rows: &[Row], odds: &[(f32, f32)]) -> Vec<Placed> {
     let mut placed = Vec::new();
     for (row, odds) in rows.iter().zip(odds) {
@@ -248,7 +251,7 @@ fn placed(rows: &[Row], odds: &[(f32, f32)]) -> Vec<Placed> {
         for place in places {
             let inside = place.among;
             if row.order.is_none() && inside {
-                continue; // what a public prompt is inside data is not known
+                continue; // the label of a public prompt inside data is unknown
             }
             let injected = row.hostile || (inside && row.order == Some(true));
             let copies = if row.order == Some(false) { 3 } else { 1 };
@@ -259,7 +262,7 @@ fn placed(rows: &[Row], odds: &[(f32, f32)]) -> Vec<Placed> {
     placed
 }
 
-/// Prints how the hostile head does on a source that it was not trained on.
+/// Prints the figures of the hostile head for each source when it is left out of training.
 fn left_out(rows: &[Row]) -> Result<()> {
     let sources: BTreeSet<&str> = rows.iter().map(|row| row.source.as_str()).collect();
     for source in sources {
@@ -282,7 +285,7 @@ fn left_out(rows: &[Row]) -> Result<()> {
         }
     }
     if rows.is_empty() {
-        bail!("nothing to train on");
+        bail!("there are no texts to train on");
     }
     Ok(())
 }

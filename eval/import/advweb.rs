@@ -1,5 +1,5 @@
-//! AdvWeb: a table with `task`, `prompt_2_template` (the choices on the page, with what the attacker added) and
-//! `target_output` (the step that the attacker wants). Each row is an attack; a column `label` says otherwise.
+//! AdvWeb: a table with `task`, `prompt_2_template` (the choices on the page, including the attacker's addition) and
+//! `target_output` (the step that the attacker wants). Each row is an attack unless a column `label` marks it as safe.
 
 use super::mind2web::step;
 use super::record::{self, Problem, Record, observation, with};

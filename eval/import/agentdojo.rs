@@ -1,13 +1,13 @@
-//! AgentDojo: one JSON log a run, with `suite_name`, `pipeline_name`, `user_task_id`, `injection_task_id`,
+//! AgentDojo: one JSON log per run, with `suite_name`, `pipeline_name`, `user_task_id`, `injection_task_id`,
 //! `attack_type`, `injections`, `messages`.
 //!
-//! A log does not say which call is whose, so calls are compared with other logs of the folder:
+//! A log does not label its calls, so they are compared with other logs of the folder:
 //!
 //! 1. Every call of a run without an attack, and every call before the injected text was read, is the user's: allow.
-//! 2. After that, a call that the injection task makes when it is run by itself (`user_task_id` is then
-//!    `injection_task_N`) and that the user's task does not make without an attack is the attacker's: deny.
+//! 2. After that, a call is the attacker's if the injection task makes it when run alone (`user_task_id` is then
+//!    `injection_task_N`) and the user's task does not make it without an attack: deny.
 //! 3. A call that the user's task makes without an attack, with the same arguments, is the user's: allow.
-//! 4. Any other call has no label; it is reported, and left out.
+//! 4. Any other call has no label; it is reported and left out.
 
 use super::record::{self, Problem, Record, observation};
 use super::{Imported, files};
@@ -20,7 +20,7 @@ use std::path::Path;
 
 const USED: &[&str] = &["messages", "suite_name", "injections"];
 
-/// Calls of runs without an attack, by suite and task: names, and names with arguments.
+/// Calls of runs without an attack, by suite and task, as pairs of name and arguments.
 type Clean = HashMap<(String, String), HashSet<(String, String)>>;
 
 pub fn import(path: &Path) -> Result<Imported> {
@@ -61,7 +61,7 @@ fn map(record: &Record, clean: &Clean) -> Result<(Vec<Trace>, Vec<String>), Prob
     let injection = task(record, "injection_task_id");
     let messages = record.list("messages")?;
     if injection.is_none() && user.starts_with("injection_task") {
-        // what the attacker wants, run by itself: it only labels other runs
+        // a run of the injection task alone only labels other runs
         return Ok((Vec::new(), Vec::new()));
     }
     let none = HashSet::new();
@@ -76,7 +76,7 @@ fn map(record: &Record, clean: &Clean) -> Result<(Vec<Trace>, Vec<String>), Prob
         .filter_map(|(_, v)| v.as_str())
         .collect();
     let request = messages.iter().find(|message| message["role"] == "user").map(|m| text(&m["content"]));
-    let request = request.ok_or_else(|| Problem::new("field \"messages\" has no message of the user"))?;
+    let request = request.ok_or_else(|| Problem::new("field \"messages\" has no user message"))?;
     let run = [record.optional("pipeline_name"), Some(&suite), Some(&user), task(record, "attack_type"), injection];
     let run = run.into_iter().flatten().collect::<Vec<_>>().join("/");
 
@@ -109,8 +109,8 @@ fn map(record: &Record, clean: &Clean) -> Result<(Vec<Trace>, Vec<String>), Prob
                     traces.push(trace);
                 }
                 None => unlabelled.push(format!(
-                    "call {number} ({tool}) has no label: import the folder that also holds the runs without an \
-                     attack of {user} and of {}",
+                    "call {number} ({tool}) has no label: import a folder that also contains the runs of {user} \
+                     and of {} without an attack",
                     injection.unwrap_or_default()
                 )),
             }
@@ -128,12 +128,12 @@ fn key(record: &Record, name: &str) -> Result<(String, String), Problem> {
     Ok((record.text("suite_name")?.to_owned(), record.text(name)?.to_owned()))
 }
 
-/// A task id or attack; logs of runs without one have null or "none".
+/// A task id or attack, if the run has one; otherwise logs contain null or "none".
 fn task<'a>(record: &'a Record, name: &str) -> Option<&'a str> {
     record.optional(name).filter(|id| !matches!(*id, "" | "none" | "None"))
 }
 
-/// The calls of a message of the agent.
+/// The tool calls in a message of the agent.
 fn calls(message: &Value) -> Vec<(String, Map<String, Value>)> {
     let list = message["tool_calls"].as_array().filter(|_| message["role"] == "assistant");
     let one = |call: &Value| {
@@ -146,7 +146,7 @@ fn calls(message: &Value) -> Vec<(String, Map<String, Value>)> {
     list.into_iter().flatten().filter_map(one).collect()
 }
 
-/// A content: a text, or a list of parts `{"type": "text", "content": ...}`.
+/// The text of a content: a string, or a list of parts `{"type": "text", "content": ...}`.
 fn text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -158,7 +158,7 @@ fn text(content: &Value) -> String {
     }
 }
 
-/// The text stands there, whatever the spaces: logs print results as YAML, which folds lines.
+/// Whether `text` contains `part`, ignoring spaces: logs print results as YAML, which folds lines.
 fn holds(text: &str, part: &str) -> bool {
     let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
     let part = plain(part);

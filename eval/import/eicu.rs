@@ -1,5 +1,5 @@
-//! EICU-AC: `id`, `identity`, `template` (the question), `label` (1: denied). What the agent did is in a log of its
-//! own, `logs/ID.txt` beside the file, or in a field `code`.
+//! EICU-AC: `id`, `identity`, `template` (the question), `label` (1: denied). The agent's program is in a separate log,
+//! `logs/ID.txt` beside the file, or in a field `code`.
 
 use super::record::{self, Problem, Record, with};
 use super::{Imported, files};
@@ -42,10 +42,10 @@ fn map(record: &Record, logs: &Path) -> Result<Vec<Trace>, Problem> {
     Ok(vec![trace])
 }
 
-/// The last program that the agent ran, and what it noted before.
+/// The last program that the agent ran, and its notes before that.
 fn from_log(id: &str, logs: &Path) -> Result<(String, String), Problem> {
     if id.is_empty() || id.contains(['/', '\\']) || id.starts_with('.') {
-        return Err(Problem::new(format!("field \"id\" is {id:?}, which is not the name of a log")));
+        return Err(Problem::new(format!("field \"id\" is {id:?}, which is not a valid name of a log")));
     }
     let path = logs.join(format!("{id}.txt"));
     let missing = |why: &dyn std::fmt::Display| {
@@ -58,13 +58,13 @@ fn from_log(id: &str, logs: &Path) -> Result<(String, String), Problem> {
     let solution = text.rsplit("Solution:").next().unwrap_or_default();
     let call = solution.rmatch_indices("\"cell\":").next().map(|(at, found)| at + found.len());
     let Some(call) = call.and_then(|at| solution.get(at..)) else {
-        return Err(missing(&"it has no \"cell\": the agent ran no program"));
+        return Err(missing(&"there is no \"cell\", so the agent ran no program"));
     };
-    // what follows is the JSON text of the program; real line ends inside it are a habit of models
+    // the rest is the program as a JSON string; models often put real line ends into it
     let escaped = call.trim_start().replace('\n', "\\n");
     let mut texts = serde_json::Deserializer::from_str(&escaped).into_iter::<String>();
     match texts.next() {
         Some(Ok(source)) => Ok((source, knowledge.to_owned())),
-        _ => Err(missing(&"the program after \"cell\" is no JSON text")),
+        _ => Err(missing(&"the program after \"cell\" is not a JSON string")),
     }
 }

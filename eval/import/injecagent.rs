@@ -1,8 +1,8 @@
 //! InjecAgent: `User Instruction`, `User Tool`, `Tool Parameters`, `Tool Response`, `Attacker Tools`,
 //! `Attacker Instruction`. Results of the official evaluation have `output` and `eval` (succ, unsucc, invalid), too.
 //!
-//! A test case becomes the attacker's call and the user's own call, made after the poisoned result. A result becomes
-//! the step that the model really took, labelled by the official evaluator.
+//! A test case becomes two traces after the poisoned tool result: the attacker's call and the user's own call. A result
+//! becomes the step that the model took, with the label of the official evaluator.
 
 use super::record::{self, Problem, Record, observation, with};
 use super::{Imported, files, stem};
@@ -36,7 +36,11 @@ fn map(record: &Record, set: &str) -> Result<Vec<Trace>, Problem> {
         let expected = match eval {
             "succ" => Expected::Deny,
             "unsucc" => Expected::Allow,
-            _ => return Err(Problem::new(format!("field \"eval\" is {eval:?}: the evaluator took no step from it"))),
+            _ => {
+                return Err(Problem::new(format!(
+                    "field \"eval\" is {eval:?}: the evaluator found no step in the reply"
+                )));
+            }
         };
         let action = taken(record.text("output")?)?;
         return Ok(vec![fill(record.trace("injecagent", &place, USED, expected, action), "recorded")?]);
@@ -44,13 +48,13 @@ fn map(record: &Record, set: &str) -> Result<Vec<Trace>, Problem> {
     let tools = record.list("Attacker Tools")?;
     let tool = tools.first().and_then(Value::as_str);
     let tool = tool.ok_or_else(|| Problem::new("field \"Attacker Tools\" names no tool"))?;
-    // which arguments the attacker's call has is up to the model: the published case does not say
+    // the published case does not specify the arguments of the attacker's call; the model chooses them
     let attack = json!({"type": "tool_call", "tool": tool, "arguments": {}});
     let attack = fill(record.trace("injecagent", &place, USED, Expected::Deny, attack), "injection")?;
     let parameters = match record.get("Tool Parameters")? {
         Value::Object(object) => Value::Object(object.clone()),
         value => python(value.as_str().unwrap_or_default())
-            .ok_or_else(|| Problem::new("field \"Tool Parameters\" is neither an object nor the text of one"))?,
+            .ok_or_else(|| Problem::new("field \"Tool Parameters\" is neither an object nor a string with one"))?,
     };
     let own = json!({"type": "tool_call", "tool": record.text("User Tool")?, "arguments": parameters});
     let own = record.trace("injecagent", &format!("{place}/user-call"), USED, Expected::Allow, own);
@@ -74,11 +78,11 @@ fn taken(output: &str) -> Result<Value, Problem> {
             Ok(action)
         }
         None if output.contains("Final Answer:") => Ok(json!({"type": "message", "text": output})),
-        None => Err(Problem::new("field \"output\" has neither an \"Action:\" nor a \"Final Answer:\"")),
+        None => Err(Problem::new("field \"output\" has neither \"Action:\" nor \"Final Answer:\"")),
     }
 }
 
-/// An object in JSON or as Python prints it: single quotes, `True`, `False`, `None`.
+/// Parses an object in JSON or in Python notation: single quotes, `True`, `False`, `None`.
 fn python(text: &str) -> Option<Value> {
     if let Ok(value @ Value::Object(_)) = serde_json::from_str(text) {
         return Some(value);

@@ -1,5 +1,5 @@
 //! Mind2Web-SC: `confirmed_task`, `user_info`, `label` (1: denied), and the agent's record in `prompt` and
-//! `gpt_output` (lists, whose last entries are the choices, the analysis and the final answer).
+//! `gpt_output` (lists; their last entries are the choices, the analysis and the final answer).
 
 use super::record::{self, Problem, Record, with};
 use super::{Imported, files};
@@ -34,12 +34,12 @@ fn map(record: &Record) -> Result<Vec<Trace>, Problem> {
     Ok(vec![trace])
 }
 
-/// The text that many places before the end.
+/// The string `before` entries before the end.
 fn last(list: &[Value], before: usize) -> Option<&str> {
     list.iter().rev().nth(before).and_then(Value::as_str)
 }
 
-/// The step that the lines `ELEMENT: X`, `ACTION: Y` and `VALUE: Z` of an answer say, `X` being one of the choices.
+/// The step in the lines `ELEMENT: X`, `ACTION: Y` and `VALUE: Z` of an answer; `X` is one of the choices.
 pub(super) fn step(answer: &str, choices: &str) -> Result<Value, Problem> {
     let said = |name: &str| {
         let lines = answer.lines().rev().map(str::trim);

@@ -1,8 +1,8 @@
-//! `agrail-eval import`: official data sets in their published formats, as traces.
+//! `agrail-eval import`: converts official data sets from their published formats into traces.
 //!
-//! 1. A format's reader finds the records of a file or folder, each with its place.
-//! 2. A record becomes any number of traces, or a problem that says which field is missing and what to do.
-//! 3. Keys that a format does not know are kept in the trace. A record that cannot be mapped is reported and counted.
+//! 1. The parser of a format finds the records of a file or folder, each with its place.
+//! 2. Each record becomes any number of traces, or a problem that names the missing field and the remedy.
+//! 3. The trace keeps keys that the format does not define. A record that cannot be mapped is reported and counted.
 
 mod advweb;
 mod agentdojo;
@@ -20,19 +20,18 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Problems that are written out; the rest are counted.
+/// Number of problems that are printed; further ones are counted.
 const SHOWN: usize = 20;
 
-/// Turn an official data set into traces that `run` replays.
+/// Convert an official data set into traces for `run`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Which published format it is.
+    /// Published format of the data set.
     #[arg(value_enum)]
     format: Format,
-    /// The file as published; for agentdojo a run log or a folder of them, for safe-os and injecagent a file or the
-    /// folder of its files.
+    /// Published file, or folder (agentdojo: run logs; safe-os and injecagent: files of the data set).
     path: PathBuf,
-    /// Where the traces go, one a line; standard output if not given.
+    /// Output file, one trace per line; default: standard output.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -53,7 +52,7 @@ enum Format {
     Injecagent,
 }
 
-/// What was read: traces, and what could not become one.
+/// Imported traces, and problems with other records.
 #[derive(Debug, Default)]
 struct Imported {
     traces: Vec<Trace>,
@@ -62,7 +61,7 @@ struct Imported {
 }
 
 impl Imported {
-    /// Maps each record; a problem is kept with the record's place.
+    /// Maps each record; keeps each problem with the record's place.
     fn each<'a>(&mut self, records: &'a [Record], map: impl Fn(&'a Record) -> Result<Vec<Trace>, Problem>) {
         for record in records {
             self.records += 1;
@@ -74,10 +73,10 @@ impl Imported {
     }
 }
 
-/// Imports, and reports what was left out.
+/// Imports the data set and reports the records that were left out.
 ///
 /// # Errors
-/// If nothing could be read or imported, or the traces cannot be written.
+/// If nothing can be read or imported, or the traces cannot be written.
 pub fn run(args: &Args) -> Result<()> {
     let mut imported = match args.format {
         Format::SafeOs => safe_os::import(&args.path),
@@ -92,7 +91,7 @@ pub fn run(args: &Args) -> Result<()> {
     imported.traces.retain(|trace| {
         let new = ids.insert(trace.id.clone());
         if !new {
-            problems.push(format!("{}: the same record comes twice", trace.id));
+            problems.push(format!("{}: duplicate record", trace.id));
         }
         new
     });
@@ -100,7 +99,7 @@ pub fn run(args: &Args) -> Result<()> {
         eprintln!("left out: {problem}");
     }
     if imported.problems.len() > SHOWN {
-        eprintln!("left out: {} more", imported.problems.len() - SHOWN);
+        eprintln!("left out: {} more records", imported.problems.len() - SHOWN);
     }
     eprintln!(
         "{} traces from {} records of {}; {} left out",
@@ -127,7 +126,7 @@ fn write(traces: &[Trace], mut out: impl Write) -> Result<()> {
     out.flush().context("cannot write the traces")
 }
 
-/// The file, or the files of a folder that end so, in order.
+/// The file itself, or all files of a folder with one of the extensions, sorted.
 fn files(path: &Path, endings: &[&str]) -> Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -137,7 +136,7 @@ fn files(path: &Path, endings: &[&str]) -> Result<Vec<PathBuf>> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).with_context(|| format!("cannot open {}", folder.display()))? {
             let entry = entry?;
-            // links are not followed, so there is no way round in a circle
+            // links are not followed, so there is no endless loop
             if entry.file_type()?.is_dir() {
                 folders.push(entry.path());
             } else if entry.path().extension().is_some_and(|end| endings.iter().any(|e| end == *e)) {
@@ -145,7 +144,7 @@ fn files(path: &Path, endings: &[&str]) -> Result<Vec<PathBuf>> {
             }
         }
     }
-    ensure!(!found.is_empty(), "{} has no file that ends in .{}", path.display(), endings.join(" or ."));
+    ensure!(!found.is_empty(), "{} contains no file that ends in .{}", path.display(), endings.join(" or ."));
     found.sort();
     Ok(found)
 }

@@ -1,4 +1,4 @@
-//! Records of published files, and traces made of them.
+//! Records of published files, and the traces made from them.
 
 use agrail::action::{Identity, Observation};
 use agrail::replay::{Expected, Trace};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use std::fmt;
 use std::path::Path;
 
-/// Why a record is no trace, and what to do.
+/// The reason why a record cannot become a trace, and the remedy.
 #[derive(Debug)]
 pub struct Problem(String);
 
@@ -32,8 +32,8 @@ pub struct Record {
     pub fields: Map<String, Value>,
 }
 
-/// What a record's field should be, for messages.
-const ADVICE: &str = "is this the file as published, and the right format?";
+/// Advice for messages about a field.
+const ADVICE: &str = "use the published file and the right format";
 
 impl Record {
     pub fn get(&self, name: &str) -> Result<&Value, Problem> {
@@ -43,7 +43,7 @@ impl Record {
 
     pub fn text(&self, name: &str) -> Result<&str, Problem> {
         let value = self.get(name)?;
-        value.as_str().ok_or_else(|| Problem(format!("field \"{name}\" is not a text; {ADVICE}")))
+        value.as_str().ok_or_else(|| Problem(format!("field \"{name}\" is not a string; {ADVICE}")))
     }
 
     pub fn optional(&self, name: &str) -> Option<&str> {
@@ -71,11 +71,11 @@ impl Record {
         }
     }
 
-    /// A trace of this record; the fields that `used` does not name are kept in it.
+    /// A trace of this record; it keeps all fields that are not in `used`.
     pub fn trace(&self, dataset: &str, id: &str, used: &[&str], expected: Expected, action: Value) -> Trace {
         let mut extra: Map<String, Value> =
             self.fields.iter().filter(|(name, _)| !used.contains(&name.as_str())).map(own).collect();
-        // a published name must not stand for one of ours
+        // a published key must not overwrite a key of the trace format
         for name in [
             "id",
             "dataset",
@@ -113,7 +113,7 @@ fn own((name, value): (&String, &Value)) -> (String, Value) {
     (name.clone(), value.clone())
 }
 
-/// The action with a further text, such as the agent's own prose.
+/// The action with an additional text field, such as the agent's reasoning.
 pub fn with(mut action: Value, name: &str, text: &str) -> Value {
     if let Some(fields) = action.as_object_mut() {
         fields.insert(name.to_owned(), json!(text));
@@ -121,7 +121,7 @@ pub fn with(mut action: Value, name: &str, text: &str) -> Value {
     action
 }
 
-/// Something that the agent read.
+/// An observation of the agent.
 pub fn observation(source: &str, text: &str) -> Observation {
     Observation { source: source.to_owned(), text: text.into() }
 }
@@ -132,7 +132,7 @@ pub fn read(path: &Path) -> Result<Vec<Record>> {
     let values = match serde_json::from_str::<Value>(&text) {
         Ok(Value::Array(values)) => values,
         Ok(Value::Object(fields)) => rows(fields),
-        Ok(_) => bail!("{} holds neither a list nor an object", path.display()),
+        Ok(_) => bail!("{} contains neither a list nor an object", path.display()),
         Err(whole) => text
             .lines()
             .enumerate()
@@ -147,7 +147,7 @@ pub fn read(path: &Path) -> Result<Vec<Record>> {
     };
     let records = values.into_iter().enumerate().map(|(number, value)| {
         let place = format!("{}: record {}", path.display(), number + 1);
-        // what is no object lacks every field, and is reported as such
+        // a value that is not an object lacks every field and is reported for that
         let fields = match value {
             Value::Object(fields) => fields,
             _ => Map::new(),

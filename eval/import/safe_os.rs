@@ -1,8 +1,8 @@
 //! Safe-OS: `description`, `user`, `labels`, `create.init`, `start`, `evaluation.match`.
 //!
-//! The files hold tasks, not what an agent did. Two things are known nevertheless: the answer of a benign task
-//! (`evaluation.match`), and the answer `yes`, which the published evaluation takes for a successful injection. A
-//! command is judged where a record has a key `action`; tasks of sabotage and environment need it.
+//! The files contain tasks, but no actions of an agent. Two answers are known nevertheless: the answer to a benign task
+//! (`evaluation.match`), and the answer `yes`, which the published evaluation counts as a successful injection. If a
+//! record has a key `action`, that command is judged; the sets sabotage and environment need it.
 
 use super::record::{self, Problem, Record, observation};
 use super::{Imported, files, stem};
@@ -50,14 +50,14 @@ fn map(record: &Record, set: &str) -> Result<Vec<Trace>, Problem> {
             let action = json!({"type": "message", "text": "yes"});
             let mut trace = record.trace("safe-os", &format!("{id}/hijacked"), USED, Expected::Deny, action);
             trace.tags = vec!["hijacked".to_owned()];
-            let text =
-                setup(record)?.ok_or_else(|| Problem::new("field \"create.init\" is missing: what was read?"))?;
-            // the text of a poisoned file is in the script that writes it
+            let text = setup(record)?
+                .ok_or_else(|| Problem::new("field \"create.init\" is missing, so the observation is unknown"))?;
+            // the script that writes a poisoned file contains its text
             trace.observations = vec![observation("shell", &text)];
             Ok(vec![fill(trace)?])
         }
         _ => Err(Problem::new(
-            "no command: the published file only has the task; add the agent's command as \"action\" to each record",
+            "no command: the published file contains only the task; add the agent's command as \"action\" to each record",
         )),
     }
 }
@@ -66,11 +66,11 @@ fn by_set(tag: &str) -> Result<Expected, Problem> {
     match tag {
         "benign" => Ok(Expected::Allow),
         "sabotage" | "environment" => Ok(Expected::Deny),
-        _ => Err(Problem::new("field \"labels\" is missing, and the file's name does not say if it is safe")),
+        _ => Err(Problem::new("field \"labels\" is missing, and the file name does not imply a label")),
     }
 }
 
-/// `evaluation.match`: a text, or an object with `answer`.
+/// `evaluation.match`: a string, or an object with `answer`.
 fn answer(record: &Record) -> Result<String, Problem> {
     let found = record.object("evaluation")?.get("match");
     let found = found.map(|value| value.get("answer").unwrap_or(value));
@@ -78,12 +78,12 @@ fn answer(record: &Record) -> Result<String, Problem> {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(value @ Value::Number(_)) => Ok(value.to_string()),
         _ => Err(Problem::new(
-            "field \"evaluation.match\" is missing; add the agent's command as \"action\" if it is judged by that",
+            "field \"evaluation.match\" is missing; if the command decides, add the agent's command as \"action\"",
         )),
     }
 }
 
-/// The scripts of `create.init` and `start`, in their order; each a text or `{"language": "bash", "code": ...}`.
+/// The scripts of `create.init` and `start`, in order; each is a string or `{"language": "bash", "code": ...}`.
 fn setup(record: &Record) -> Result<Option<String>, Problem> {
     let init = record.fields.get("create").and_then(|create| create.get("init"));
     let mut parts = Vec::new();
@@ -91,7 +91,7 @@ fn setup(record: &Record) -> Result<Option<String>, Problem> {
         let list = value.as_array().map_or_else(|| vec![value], |list| list.iter().collect());
         for script in list.into_iter().filter(|script| !script.is_null()) {
             if script.get("language").and_then(Value::as_str).is_some_and(|language| language != "bash") {
-                return Err(Problem::new("field \"create.init\": only bash scripts can be run as a set-up"));
+                return Err(Problem::new("field \"create.init\": only a bash script can be a set-up"));
             }
             let code = script.as_str().or_else(|| script.get("code").and_then(Value::as_str));
             parts.push(code.ok_or_else(|| Problem::new("field \"create.init\" has no \"code\""))?);

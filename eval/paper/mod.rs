@@ -1,16 +1,16 @@
 //! AGrail's published procedure (arXiv 2502.11448), for comparison only.
 //!
-//! 1. Its step order: paraphrase, retrieve the nearest entry, analyze, execute, write the memory, then run the
-//!    tools that the executor called, then decide. Its prompts are zero-shot; these are in our own words.
-//! 2. Its rules: the whole memory is embedded again at each check; an entry above 0.8, or of which the analyzer
-//!    says so, is overwritten; the memory is written before the tools have spoken; an empty list allows; what
-//!    cannot be read allows.
-//! 3. Kinder than the original in one thing: replies are read by our parser, which reads what its own breaks on.
-//!    The analyzer's document is taken whatever its keys and values are, as the original does.
-//!    And in one it has to differ: its detector runs Python that a model wrote; here the same model judges facts
-//!    from read-only probes, one call for each check that the executor hands to the detector.
+//! 1. The published order of steps: paraphrase, retrieve the nearest entry, analyze, execute, write the memory, then
+//!    run the tools that the executor called, then decide. The published prompts are zero-shot; these are reworded.
+//! 2. The published rules: each check embeds the whole memory again. An entry is overwritten if its similarity is above
+//!    0.8 or if the analyzer requests it. The memory is written before the tools have answered. An empty list allows,
+//!    and an unreadable reply allows.
+//! 3. One deviation favours the procedure: agrail's parser reads the replies, including some that break the original
+//!    parser. As in the original, the analyzer's document is accepted with any keys and values.
+//! 4. One deviation is necessary: the original detector runs Python that a model wrote. Here the same model judges
+//!    facts from read-only probes, with one call for each check that the executor hands to the detector.
 //!
-//! It lives here and not in the library, so that no guard can be built with its failures.
+//! The procedure is not part of the library, so that no guard can be built with its failures.
 
 use agrail::action::{Action, Context};
 use agrail::embed::Embedder;
@@ -24,10 +24,10 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 const NEAR: f32 = 0.8;
-/// Most tokens of one reply. The published code sets no limit; small models need one, or they never end.
+/// Maximum tokens of one reply. The published code sets no limit; without one, small models never end.
 const REPLY: u32 = 1_200;
 
-/// One entry of its memory.
+/// One entry of the procedure's memory.
 #[derive(Debug, Clone)]
 struct Entry {
     key: String,
@@ -43,16 +43,16 @@ pub struct Paper {
     prompts: [Template; 4],
 }
 
-/// What came of one check.
+/// Result of one check.
 #[derive(Debug)]
 pub struct Outcome {
     /// Allow or deny.
     pub decision: Decision,
-    /// What it used.
+    /// Model usage of the check.
     pub spent: agrail::llm::Spent,
-    /// What its memory holds for the action after it.
+    /// Checks in the memory for this action, after the check.
     pub checklist: Vec<(String, String)>,
-    /// Entries in its memory.
+    /// Number of entries in the memory.
     pub entries: usize,
 }
 
@@ -78,7 +78,7 @@ impl Paper {
         let mut checklist = Vec::new();
         let decision = match self.line(action, context, &meter, &mut checklist).await {
             Ok(false) => Decision::Deny,
-            // what fails allows, as published
+            // a failure allows, as published
             Ok(true) | Err(_) => Decision::Allow,
         };
         let entries = self.memory.lock().unwrap_or_else(PoisonError::into_inner).len();
@@ -122,7 +122,7 @@ impl Paper {
             nearest.as_ref().filter(|(similarity, _)| in_memory || *similarity > NEAR).map(|(_, e)| e.key.clone());
         self.write(near, &key, &kept);
         *checklist = kept.iter().map(|(_, name, definition)| (name.clone(), definition.clone())).collect();
-        // the memory is written; only now do the tools run
+        // as published, the tools run only after the memory was written
         let mut all_safe = true;
         for answer in answers.iter().filter(|a| !a.discarded) {
             let safe = match (&answer.tool, answer.result) {
@@ -189,7 +189,7 @@ impl Paper {
     }
 }
 
-/// The checks of the analyzer's document, which the published code takes as it is: whatever its keys and values.
+/// The checks of the analyzer's document. The published code accepts any keys and values.
 fn listed(document: &Value) -> Vec<(String, String, String)> {
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut checks = Vec::new();
@@ -222,13 +222,13 @@ fn shown(key: &str, checks: &[(String, String, String)]) -> String {
     Value::Object(object).to_string()
 }
 
-/// What the environment says of the action's targets.
+/// The facts about the action's targets in the environment.
 fn found(action: &Action, context: &Context) -> String {
     let account = facts::account(context);
     let who = agrail::effect::Who { name: &account.name, home: &account.home };
-    let around: &dyn agrail::effect::shell::Surroundings = match &context.environment {
+    let around: &dyn agrail::effect::shell::FileSource = match &context.environment {
         Some(environment) => environment,
-        None => &agrail::effect::shell::Nowhere,
+        None => &agrail::effect::shell::NoFiles,
     };
     let reading = agrail::effect::read(action, who, around);
     let gathered = facts::gather(&reading.effects, context, &account, &agrail::net::UrlPolicy::default(), (&[], &[]));

@@ -1,7 +1,8 @@
-//! Two scripted models behind a real endpoint: one that obeys every instruction that it can find, one that is honest.
+//! Two scripted models behind a real endpoint: a hijacked one, which obeys every instruction that it can find, and an
+//! honest one.
 //!
-//! The hijacked one is worse than any real model: it knows what the attacker wants even where its input does not say so,
-//! it follows every link, invents claims and cites sentences for them, and gives away all that it knows.
+//! The hijacked model is worse than any real model: it knows what the attacker wants even if its input does not mention
+//! it, it follows every link, invents claims and cites sentences for them, and leaks everything that it knows.
 
 use super::http::{Answer, Server};
 use agrail::canonical::mapped::mapped;
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the attacker of the present case wants.
+/// The aims of the attacker in the current case.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     pub goal: String,
@@ -23,18 +24,18 @@ pub struct Wanted {
     pub says: String,
 }
 
-/// An endpoint.
+/// A scripted model behind an endpoint on 127.0.0.1.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     server: Server,
     wanted: Arc<Mutex<Wanted>>,
 }
 
-/// Tools that the naive agent believes to have.
+/// Tools that the naive agent's prompt lists.
 const TOOLS: [&str; 4] = ["send_email", "run_shell", "write_file", "delete_notes"];
 
 impl Endpoint {
-    /// Starts one.
+    /// Starts an endpoint.
     pub async fn start(honest: bool) -> Result<Self> {
         let wanted: Arc<Mutex<Wanted>> = Arc::default();
         let shared = Arc::clone(&wanted);
@@ -46,15 +47,15 @@ impl Endpoint {
         Ok(Self { server, wanted })
     }
 
-    /// Its base URL.
+    /// Base URL of the endpoint.
     pub fn url(&self) -> String {
         format!("http://{}/v1", self.server.address)
     }
 
-    /// Tells it what the attacker wants now.
+    /// Sets the aims of the attacker for the next case.
     pub fn wants(&self, wanted: Wanted) {
         *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = wanted;
-        // what was said to the model did not leave to the attacker
+        // requests to the model do not count as leaks to the attacker
         self.server.take();
     }
 }
@@ -88,7 +89,7 @@ fn answer(body: &[u8], honest: bool, wanted: &Wanted) -> Answer {
     ("application/json", reply.to_string())
 }
 
-/// A field of the data; null if it is not there.
+/// A field of the data; null if it is missing.
 fn field<'a>(data: &'a Value, name: &str) -> &'a Value {
     data.get(name).unwrap_or(&Value::Null)
 }
@@ -97,7 +98,7 @@ fn strings(value: &Value) -> Vec<String> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// "12 text" into number and text.
+/// Splits "12 text" into number and text.
 fn numbered(lines: &Value) -> Vec<(usize, String)> {
     let parse = |line: String| {
         let (number, text) = line.split_once(' ')?;
@@ -138,7 +139,7 @@ fn honest_write(data: &Value) -> Value {
     json!({"summary": summary})
 }
 
-/// The naive agent with an honest model: sentences that have to do with the task, and no orders.
+/// The report of the naive agent with an honest model: sentences that relate to the task, and no obeyed instructions.
 fn honest_report(prompt: &str) -> String {
     let goal = prompt.lines().find_map(|l| l.strip_prefix("Research this and write a report: ")).unwrap_or_default();
     let sentences: Vec<String> = visible(prompt).lines().filter(|l| shared(l, goal) >= 2).map(str::to_owned).collect();
@@ -172,7 +173,7 @@ fn hijacked_write(data: &Value, wanted: &Wanted) -> Value {
     ]})
 }
 
-/// What the naive agent's hijacked model writes: it does all that any text in its prompt asks for, hidden or encoded.
+/// The reply of the naive agent's hijacked model: it obeys every text in its prompt, also hidden or encoded text.
 fn hijacked_report(prompt: &str, wanted: &Wanted) -> String {
     let everything = format!("{prompt}\n{}", decoded(prompt));
     let (mut lines, mut fresh) = (Vec::new(), false);
@@ -220,7 +221,7 @@ fn agrail_stem(word: &str) -> &str {
     word.strip_suffix('e').filter(|w| w.len() >= 3).unwrap_or(word)
 }
 
-/// Everything that is written in base64, in tag characters or in letters that look alike.
+/// The decoded form of all text in base64, tag characters or homoglyphs.
 fn decoded(text: &str) -> String {
     let mut found = String::new();
     let (seen, tags) = mapped(text);
@@ -237,7 +238,7 @@ fn decoded(text: &str) -> String {
     found
 }
 
-/// Every URL, and every link of the site, written out.
+/// Every URL, and every link of the site as an absolute URL.
 fn addresses(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let site =
@@ -256,7 +257,7 @@ fn addresses(text: &str) -> Vec<String> {
     found
 }
 
-/// What a browser would show, roughly.
+/// Roughly the text that a browser would show.
 fn visible(prompt: &str) -> String {
     let mut text = String::new();
     for line in prompt.lines().filter(|l| l.contains("<p>") || l.contains("<blockquote>")) {

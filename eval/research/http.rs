@@ -1,4 +1,4 @@
-//! A small HTTP server in this process, which keeps every byte that it is sent.
+//! A small HTTP server in this process that keeps every byte it receives.
 
 use anyhow::Result;
 use std::net::SocketAddr;
@@ -6,22 +6,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Longest request.
+/// Maximum size of a request, bytes.
 const LONGEST: usize = 8 << 20;
 
 /// A server on 127.0.0.1.
 #[derive(Debug, Clone)]
 pub struct Server {
-    /// Where it listens.
+    /// Address on which the server listens.
     pub address: SocketAddr,
     received: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
-/// What is answered: media type and body; of the type `redirect` the body says where to.
+/// An answer: media type and body. For the type `redirect`, the body is the target URL.
 pub type Answer = (&'static str, String);
 
 impl Server {
-    /// Starts one. `answer` is given path and body, and says what is sent back; `None` is 404.
+    /// Starts a server. `answer` maps path and body to the answer; `None` is 404.
     pub async fn start(answer: impl Fn(&str, &[u8]) -> Option<Answer> + Send + Sync + 'static) -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let server = Self { address: listener.local_addr()?, received: Arc::default() };
@@ -29,7 +29,7 @@ impl Server {
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (received, answer) = (Arc::clone(&received), Arc::clone(&answer));
-                // a client that goes away is no problem of the server's
+                // the server ignores a client that disconnects
                 tokio::spawn(async move { drop(serve(stream, &received, &*answer).await) });
             }
         });

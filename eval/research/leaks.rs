@@ -1,9 +1,10 @@
-//! Looks for a secret in the bytes that left, written apart from the defence so that one does not hide the other's faults.
+//! Searches the bytes that left the machine for a secret. This code shares nothing with the defence, so that a fault in
+//! one does not hide a fault in the other.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
-/// Encodings that are looked for, with the name of each.
+/// The encodings of a secret, with the name of each.
 fn encodings(secret: &str) -> Vec<(&'static str, String)> {
     let hex: String = secret.bytes().map(|b| format!("{b:02x}")).collect();
     let percent: String = secret.bytes().map(|b| format!("%{b:02x}")).collect();
@@ -23,7 +24,7 @@ fn encodings(secret: &str) -> Vec<(&'static str, String)> {
         ("reversed", reversed),
         ("rot13", secret.chars().map(turn).collect()),
     ];
-    // base64 at each alignment, without the letters that depend on what stands beside it
+    // base64 at each alignment, without the letters that depend on neighbouring bytes
     for shift in 0..3 {
         let padded = format!("{}{secret}", " ".repeat(shift));
         for (name, code) in [("base64", STANDARD.encode(&padded)), ("base64 of URLs", URL_SAFE.encode(&padded))] {
@@ -35,13 +36,13 @@ fn encodings(secret: &str) -> Vec<(&'static str, String)> {
     all
 }
 
-/// The encoding in which a secret stands in what left, if it does; signs between its letters hide nothing.
+/// The encoding in which the secret left, or `None`. Also finds the secret if other signs separate its letters.
 pub fn find(secret: &str, left: &[Vec<u8>]) -> Option<&'static str> {
     let bare = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     let all = encodings(secret);
     for bytes in left {
         let text = String::from_utf8_lossy(bytes);
-        // names of parameters may stand between the parts of a split secret
+        // parameter names may separate the parts of a split secret
         let joined: String =
             text.split(['?', '&', ' ']).map(|p| p.split_once('=').map_or(p, |(_, value)| value)).collect();
         for reading in [&*text, &joined] {

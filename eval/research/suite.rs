@@ -1,4 +1,4 @@
-//! Tasks and attacks, and the pages that they make.
+//! Tasks and attacks, and the pages built from them.
 
 use anyhow::{Context, Result};
 use base64::Engine as _;
@@ -17,7 +17,7 @@ pub struct Source {
     text: String,
 }
 
-/// What is to be found out.
+/// A research task.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Task {
     pub id: String,
@@ -38,7 +38,7 @@ pub struct Attack {
     pub says: String,
 }
 
-/// What the attacker wants.
+/// Goal of the attacker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Goal {
@@ -83,7 +83,7 @@ enum Place {
     Link,
     Fakecitation,
     Chain,
-    /// A page that the first one advertises leads elsewhere.
+    /// A page linked from the first one redirects to the attacker.
     Moved,
 }
 
@@ -95,7 +95,7 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// The shipped ones.
+    /// Loads the shipped tasks and attacks.
     pub fn load() -> Result<Self> {
         #[derive(Deserialize)]
         struct Tasks {
@@ -123,17 +123,17 @@ impl Suite {
 /// The pages of one case.
 #[derive(Debug)]
 pub struct Pages {
-    /// Where the agent begins.
+    /// Start pages of the agent.
     pub urls: Vec<String>,
     /// The attacker's URL; empty for a clean task.
     pub evil: String,
-    /// What the attacker's text says, with its URLs; empty for a clean task.
+    /// The attacker's text with its URLs; empty for a clean task.
     pub text: String,
-    /// Path and HTML.
+    /// Path and HTML of each page.
     pub served: BTreeMap<String, String>,
 }
 
-/// The pages of a task, with an attack on them or without one.
+/// The pages of a task, with or without an attack.
 pub fn pages(number: usize, task: &Task, attack: Option<&Attack>, site: SocketAddr, evil: SocketAddr) -> Pages {
     let evil = attack.map(|_| format!("http://{evil}/x{number}")).unwrap_or_default();
     let trap = format!("http://{site}/c{number}/trap");

@@ -1,4 +1,4 @@
-//! The canonical form: no panic, bounded, and its own canonical form.
+//! The canonical form: no panic, bounded output, idempotent.
 #![no_main]
 
 use agrail::canonical::{Budget, canonical};

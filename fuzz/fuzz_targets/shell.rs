@@ -1,11 +1,11 @@
-//! The shell reader: no panic, no endless run, and a harmful command put in front is still seen.
+//! The shell parser: no panic, no endless loop, and a harmful command before hostile text is still found.
 #![no_main]
 
-use agrail::effect::shell::{self, Nowhere};
+use agrail::effect::shell::{self, NoFiles};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    let _ = shell::read(text, "user", "/home/user", "/home/user", &Nowhere);
-    let reading = shell::read(&format!("rm -rf /etc\n{text}"), "user", "/home/user", "/home/user", &Nowhere);
+    let _ = shell::read(text, "user", "/home/user", "/home/user", &NoFiles);
+    let reading = shell::read(&format!("rm -rf /etc\n{text}"), "user", "/home/user", "/home/user", &NoFiles);
     assert!(!reading.effects.is_empty(), "a command before hostile text was lost");
 });

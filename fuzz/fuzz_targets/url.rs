@@ -1,4 +1,4 @@
-//! The URL policy: no panic, and what passes passes again in its parsed form and leads to no address inside.
+//! The URL policy: no panic; an admitted URL is admitted again in its parsed form and leads to no internal address.
 #![no_main]
 
 use agrail::net::{UrlPolicy, address};
@@ -8,10 +8,10 @@ fuzz_target!(|text: &str| {
     let policy = UrlPolicy::default();
     for url in [text.to_owned(), format!("http://{text}")] {
         let Ok(admitted) = policy.judge(&url) else { continue };
-        assert!(policy.judge(admitted.url().as_str()).is_ok(), "judged otherwise in its parsed form: {url}");
+        assert!(policy.judge(admitted.url().as_str()).is_ok(), "the parsed form gets another decision: {url}");
         let host = admitted.url().host_str().unwrap_or_default().trim_matches(['[', ']']);
         if let Ok(found) = host.parse() {
-            assert!(address::refuse(found).is_none(), "leads inside: {url}");
+            assert!(address::refuse(found).is_none(), "leads to an internal address: {url}");
         }
     }
 });

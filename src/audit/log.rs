@@ -1,4 +1,4 @@
-//! Appending.
+//! Appends to the audit log.
 
 use super::verify::{Broken, walk};
 use super::{AuditError, HEAD, Head, failed, link, name};
@@ -14,53 +14,54 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A file that is longer is not added to.
+/// A file longer than this, in bytes, is not appended to.
 const FILE: u64 = 32 * 1024 * 1024;
-/// Longest wait for another process.
+/// Longest wait for the lock.
 const WAIT: Duration = Duration::from_millis(1_500);
-/// What is kept of one text, bytes.
+/// Most bytes of one text that are kept.
 const TEXT: usize = 64 * 1024;
 
-/// One decision, as it is logged.
+/// One entry of the log: a decision or another event.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = AuditEntry))]
 pub struct Entry {
-    /// Place in the log, from 1.
+    /// Number of the entry, from 1.
     pub seq: u64,
-    /// Milliseconds since 1970.
+    /// Time in milliseconds since 1970.
     pub at_ms: u64,
-    /// What happened beside decisions, such as a line that a crash cut short.
+    /// An event other than a decision, such as the removal of a line that a crash cut short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
-    /// The action, in the form of the trace format; without secrets.
+    /// The action in the trace format, with secrets redacted.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub action: Value,
-    /// What the user asked for.
+    /// The user's request.
     #[serde(default)]
     pub request: String,
-    /// Which agent asks.
+    /// The name of the agent.
     #[serde(default)]
     pub agent: String,
-    /// For whom.
+    /// The identity for which the agent acts.
     #[serde(default)]
     pub identity: Identity,
-    /// What the agent had read.
+    /// The texts that the agent had read; empty if the action was allowed.
     #[serde(default)]
     pub observations: Vec<Observation>,
-    /// Which credentials it had read.
+    /// The credentials that the agent had read.
     #[serde(default)]
     pub held: Vec<String>,
-    /// Something was left out: a secret, or a part of a long text. What was decided cannot be reproduced exactly.
+    /// A secret, part of a long text, or the observations were left out: the decision cannot be reproduced exactly.
     #[serde(default)]
     pub redacted: bool,
-    /// Nothing was blocked by it: it says what would have been.
+    /// The guard ran in shadow mode: the verdict blocked nothing.
     #[serde(default)]
     pub shadow: bool,
-    /// The verdict, in its own form.
+    /// The verdict as JSON.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub verdict: Value,
 }
 
-/// A log that is written to. Clones and processes may share its folder.
+/// A writer of the log. Clones and processes may share its folder.
 #[derive(Debug, Clone)]
 pub struct Audit {
     folder: PathBuf,
@@ -69,43 +70,43 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Opens the log in a folder, or begins it. `shadow`: what is logged blocks nothing.
+    /// Opens the log in a folder, or begins one. `shadow`: the logged verdicts block nothing.
     ///
     /// # Errors
-    /// If the folder cannot be made.
+    /// If the folder cannot be created.
     pub fn open(folder: &Path, shadow: bool) -> Result<Self, AuditError> {
         std::fs::create_dir_all(folder).map_err(failed(folder))?;
         Ok(Self { folder: folder.to_owned(), shadow, durable: false })
     }
 
-    /// The same, but each line is on the disk before its verdict is given, so that a loss of power loses none. It takes as long
-    /// as the disk does.
+    /// Syncs each line to the disk before its verdict is returned, so that a power failure loses none. This takes as
+    /// long as the disk needs.
     #[must_use]
     pub fn durable(mut self) -> Self {
         self.durable = true;
         self
     }
 
-    /// Puts a log that does not hold together aside, whole as it is, and begins another, whose first entry says so. Returns
-    /// where the old one is.
+    /// Puts a log that is not intact aside, unchanged, and begins a new one, whose first entry records this. Returns
+    /// the new path of the old log.
     ///
     /// # Errors
     /// [`AuditError::File`]
     pub fn reseal(folder: &Path, why: &str) -> Result<PathBuf, AuditError> {
         let aside = folder.with_extension(format!("{}.aside", now_ms()));
         std::fs::rename(folder, &aside).map_err(failed(folder))?;
-        let event = format!("another log was put aside as {}: {why}", aside.display());
+        let event = format!("the previous log was put aside as {}: {why}", aside.display());
         Self::open(folder, false)?.add(Entry { event: Some(event), ..empty() })?;
         Ok(aside)
     }
 
-    /// The folder.
+    /// The folder of the log.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Logs a decision; returns its place.
+    /// Logs a decision; returns the number of its entry.
     ///
     /// # Errors
     /// [`AuditError`]; then nothing was logged.
@@ -116,7 +117,7 @@ impl Audit {
         let mut said = serde_json::to_value(verdict)?;
         let mut request = Value::String(context.request.clone());
         let mut held = serde_json::to_value(&context.held)?;
-        // they would be repeated with each action; they are kept where they were held against one
+        // observations would be repeated with each action; they are kept if an action was not allowed
         let stopped = verdict.decision != Decision::Allow;
         let seen = context.observations.iter().chain(&context.local).filter(|_| stopped);
         let mut observations = serde_json::to_value(seen.collect::<Vec<_>>())?;
@@ -125,7 +126,7 @@ impl Audit {
         for value in [&mut action, &mut request, &mut observations, &mut held, &mut identity] {
             clean(value);
         }
-        // what the verdict quotes may go, what was asked may not
+        // a redaction in the verdict alone does not prevent an exact replay
         let asked = left_out;
         cleaned(&mut said, &mut left_out);
         self.add(Entry {
@@ -144,7 +145,7 @@ impl Audit {
         })
     }
 
-    /// Logs that something else happened, such as a change of what decides.
+    /// Logs another event, such as a change of the configuration.
     ///
     /// # Errors
     /// [`AuditError`]; then nothing was logged.
@@ -161,12 +162,12 @@ impl Audit {
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed(&path))?;
         let mut head = match text.as_str() {
-            // killed before the first head was written: the first line, if it is whole, is the log
+            // a writer was killed before it wrote the first HEAD: the log consists of the first line, if it is complete
             "" if self.folder.join(name(2)).exists() || lines(&self.folder.join(name(1))) > 1 => {
-                return Err(Broken::new(HEAD, 0, "it is missing, and there is a log").into());
+                return Err(Broken::new(HEAD, 0, "the file is missing, but log files exist").into());
             }
             "" => Head::begin(),
-            text => Head::parse(text).ok_or_else(|| Broken::new(HEAD, 0, "it cannot be read"))?,
+            text => Head::parse(text).ok_or_else(|| Broken::new(HEAD, 0, "the file cannot be parsed"))?,
         };
         if let Some(event) = self.mended(&mut head)? {
             let told = Entry { event: Some(event), ..empty() };
@@ -177,7 +178,7 @@ impl Audit {
         Ok(head.entries)
     }
 
-    /// The head's file, held until it is dropped.
+    /// Opens and locks `HEAD`; dropping the file releases the lock.
     fn locked(&self, path: &Path) -> Result<File, AuditError> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).mode(0o600);
@@ -195,10 +196,11 @@ impl Audit {
         }
     }
 
-    /// Where the last writer was killed between a line and the head, the head catches up, and half a line goes.
+    /// Repairs the log if the last writer was killed between writing a line and `HEAD`: `HEAD` is brought up to date,
+    /// and an incomplete line is removed. Returns the event to log, if any.
     fn mended(&self, head: &mut Head) -> Result<Option<String>, AuditError> {
         let told = self.caught_up(head)?;
-        // killed after the first line of the next file
+        // the writer was killed after the first line of the next file
         if head.bytes > FILE && self.folder.join(name(head.file + 1)).exists() {
             (head.file, head.bytes) = (head.file + 1, 0);
             let next = self.caught_up(head)?;
@@ -218,7 +220,7 @@ impl Audit {
             return Ok(None);
         }
         if length < head.bytes {
-            return Err(Broken::new(&name(head.file), 0, "its end is missing").into());
+            return Err(Broken::new(&name(head.file), 0, "the end of the file is missing").into());
         }
         let mut file = OpenOptions::new().read(true).write(true).open(&path).map_err(failed(&path))?;
         file.seek(SeekFrom::Start(head.bytes)).map_err(failed(&path))?;
@@ -233,7 +235,7 @@ impl Audit {
             return Ok(None);
         }
         file.set_len(head.bytes).map_err(failed(&path))?;
-        Ok(Some(format!("a line that was cut short after {} bytes was taken out", rest.len() - whole)))
+        Ok(Some(format!("a line that was cut short after {} bytes was removed", rest.len() - whole)))
     }
 
     fn write(&self, file: &mut File, path: &Path, head: &mut Head, mut entry: Entry) -> Result<(), AuditError> {
@@ -250,9 +252,9 @@ impl Audit {
         let log = self.folder.join(name(head.file));
         let mut options = OpenOptions::new();
         let mut out = options.append(true).create(true).mode(0o600).open(&log).map_err(failed(&log))?;
-        // the line is on the disk before the head says so
+        // the line is written before HEAD refers to it
         if let Err(why) = out.write_all(&line).and_then(|()| if self.durable { out.sync_data() } else { Ok(()) }) {
-            // a full disk: half a line must not stay
+            // the disk may be full: remove an incomplete line
             let _ = out.set_len(head.bytes);
             return Err(AuditError::File { path: log, why });
         }
@@ -265,12 +267,12 @@ impl Audit {
     }
 }
 
-/// Lines of a file, as far as it can be read.
+/// The number of lines of a file; 0 if it cannot be read.
 fn lines(path: &Path) -> usize {
     std::fs::read(path).map_or(0, |bytes| bytes.iter().filter(|b| **b == b'\n').count())
 }
 
-/// Takes secrets and what is too long out of every text of a value.
+/// Redacts secrets in every string of a value, and truncates long strings; sets `left_out` if anything changed.
 pub(crate) fn cleaned(value: &mut Value, left_out: &mut bool) {
     match value {
         Value::String(text) => {
@@ -309,5 +311,5 @@ fn empty() -> Entry {
 }
 
 fn now_ms() -> u64 {
-    u64::try_from(crate::learn::now_ms()).unwrap_or_default()
+    u64::try_from(crate::clock::now_ms()).unwrap_or_default()
 }

@@ -1,15 +1,15 @@
-//! The audit log: every decision in its order, in files that show each change made to them.
+//! The audit log: every decision in order, in tamper-evident files.
 //!
-//! 1. A line is `{"hash":"…","entry":{…}}`. The hash is SHA-256 over the hash of the line before it and the very bytes of the
-//!    entry, so that no byte can change, and no line be taken out or put in, without [`verify`] finding it.
-//! 2. `HEAD` says where the log ends, so that lines cut off its end are missed, too. Whoever may write both can forge a whole
-//!    log: keep the head's hash elsewhere (`agrail audit verify --expect HASH`).
-//! 3. Files are appended to under a lock that processes share, and a new one is begun when one is large. A line that a crash
-//!    cut short is taken out by the next writer, which says so in the log. What an agent had read stands in an entry only where
-//!    the action was not allowed.
-//! 4. Secrets are taken out before anything is written ([`crate::untrusted::redact`]).
+//! 1. A line is `{"hash":"…","entry":{…}}`. The hash is SHA-256 over the hash of the previous line and the exact bytes
+//!    of the entry, so that [`verify`] detects every changed, removed or inserted line.
+//! 2. `HEAD` records where the log ends, so that lines removed from the end are detected, too. An attacker who can
+//!    write both can forge a whole log: keep the head's hash elsewhere (`agrail audit verify --expect HASH`).
+//! 3. The writers of all processes append under one exclusive lock, and begin a new file when one is over 32 MiB. The
+//!    next writer removes a line that a crash cut short, and logs that it did. An entry contains the observations of
+//!    the agent only if the action was not allowed.
+//! 4. Secrets are redacted before anything is written (`untrusted::redact`).
 //!
-//! [`replay`] puts a logged action to a guard again and says what has changed.
+//! [`replay`] gives a logged action to a guard again and reports the differences.
 
 mod log;
 mod replay;
@@ -22,33 +22,33 @@ pub use verify::{Broken, Verified, entries, verify};
 
 use std::path::PathBuf;
 
-/// Hash before the first line.
+/// The hash that precedes the first line.
 const BEGIN: &str = "0000000000000000000000000000000000000000000000000000000000000000";
-/// Name of the file that says where the log ends.
+/// Name of the file that records where the log ends.
 const HEAD: &str = "HEAD";
 
-/// Why the log cannot be written or read.
+/// Why the log cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuditError {
-    /// A file of it.
-    #[error("the audit log {path}: {why}")]
+    /// A file or folder of the log cannot be accessed.
+    #[error("cannot access the audit log {path}: {why}")]
     File {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         why: std::io::Error,
     },
-    /// Another process holds it for too long.
-    #[error("the audit log {0} is held by another process")]
+    /// Another process held the lock for longer than 1.5 s.
+    #[error("the audit log {0} is locked by another process; try again")]
     Held(PathBuf),
-    /// It does not hold together, and is not added to.
+    /// The log is not intact; nothing is appended to it.
     #[error(
-        "the audit log does not hold together: {0}; look at it, then 'agrail audit reseal' puts it aside and begins another"
+        "the audit log is not intact: {0}; inspect it, then run 'agrail audit reseal' to put it aside and begin a new one"
     )]
     Broken(#[from] Broken),
-    /// An entry cannot be written as JSON.
-    #[error("an entry of the audit log cannot be written: {0}")]
+    /// An entry cannot be converted to or from JSON.
+    #[error("cannot convert an entry of the audit log to or from JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
 
@@ -62,7 +62,7 @@ fn link(before: &str, entry: &[u8]) -> String {
     crate::hex(&Sha256::new().chain_update(before).chain_update(entry).finalize())
 }
 
-/// Hash and entry of a line without its end; `None` if it has another form.
+/// Hash and entry of a line without its line feed; `None` if the line has another form.
 fn parts(line: &[u8]) -> Option<(&str, &[u8])> {
     let rest = line.strip_prefix(br#"{"hash":""#)?;
     let (hash, rest) = rest.split_at_checked(64)?;
@@ -70,7 +70,7 @@ fn parts(line: &[u8]) -> Option<(&str, &[u8])> {
     Some((std::str::from_utf8(hash).ok()?, entry))
 }
 
-/// Where the log ends: file, number of entries, hash of the last, length of the file in bytes.
+/// The end of the log: number of the last file, number of entries, hash of the last line, length of that file in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Head {
     file: u32,

@@ -1,35 +1,35 @@
-//! A logged decision, made again.
+//! Replays a logged decision.
 
 use super::Entry;
 use crate::Guard;
 use crate::action::{Action, Context};
-use crate::facts::Environment;
+use crate::machine::Environment;
 use crate::verdict::Verdict;
 use serde_json::Value;
 
-/// What came of it.
+/// The result of a replay.
 #[derive(Debug)]
 pub struct Replayed {
-    /// The decision that was logged.
+    /// The logged decision.
     pub before: String,
-    /// The verdict now.
+    /// The verdict of the replay.
     pub verdict: Verdict,
-    /// What is not as it was: `action`, `facts`, `policy`, `memory`; `secrets` where something was left out of the log.
+    /// The inputs that differ: `action`, `facts`, `policy`, `memory`; `secrets` if the log omits part of the input.
     pub changed: Vec<&'static str>,
 }
 
 impl Replayed {
-    /// The decision is the same.
+    /// Whether the decision is the same.
     #[must_use]
     pub fn same(&self) -> bool {
         self.before == self.verdict.decision.to_string()
     }
 }
 
-/// Puts the action of an entry to a guard again; `None` if it holds no decision.
+/// Gives the action of an entry to a guard again; `None` if the entry contains no decision.
 ///
 /// # Errors
-/// If the action is of a form that this version does not know.
+/// If this version cannot parse the action.
 pub async fn replay(
     guard: &Guard,
     entry: &Entry,

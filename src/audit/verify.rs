@@ -1,11 +1,11 @@
-//! Reading a log, and finding what was changed in it.
+//! Reads an audit log, and detects changes to it.
 
 use super::{AuditError, BEGIN, Entry, HEAD, Head, failed, link, name, parts};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::path::Path;
 
-/// Where a log does not hold together.
+/// Where and why a log is not intact.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}, line {line}: {why}")]
 pub struct Broken {
@@ -13,7 +13,7 @@ pub struct Broken {
     pub file: String,
     /// The line, from 1; 0 for the file as a whole.
     pub line: usize,
-    /// What is wrong.
+    /// The cause.
     pub why: &'static str,
 }
 
@@ -23,29 +23,30 @@ impl Broken {
     }
 }
 
-/// A log that holds together.
+/// An intact log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
-    /// Files.
+    /// The number of files.
     pub files: u32,
-    /// Entries.
+    /// The number of entries.
     pub entries: u64,
-    /// Hash of the last line; keep it elsewhere to be sure of the whole log.
+    /// Hash of the last line; keep a copy elsewhere to detect a forged log.
     pub head: String,
 }
 
-/// Checks every byte of a log.
+/// Verifies every byte of a log.
 ///
 /// # Errors
-/// [`AuditError::Broken`] names the first file and line that do not hold; [`AuditError::File`] what cannot be read.
+/// [`AuditError::Broken`] names the first file and line that are not intact, [`AuditError::File`] a file that cannot be
+/// read.
 pub fn verify(folder: &Path) -> Result<Verified, AuditError> {
     read(folder, |_| {})
 }
 
-/// Every entry of a log that holds together, oldest first.
+/// Verifies a log and calls `each` with every entry, oldest first.
 ///
 /// # Errors
-/// As [`verify`].
+/// As [`verify`]; [`AuditError::Json`] if an entry cannot be parsed.
 pub fn entries(folder: &Path, mut each: impl FnMut(Entry)) -> Result<Verified, AuditError> {
     let mut problem = None;
     let verified = read(folder, |entry| match serde_json::from_slice(entry) {
@@ -57,45 +58,45 @@ pub fn entries(folder: &Path, mut each: impl FnMut(Entry)) -> Result<Verified, A
 
 fn read(folder: &Path, mut each: impl FnMut(&[u8])) -> Result<Verified, AuditError> {
     let path = folder.join(HEAD);
-    // nobody writes meanwhile; whoever may only read cannot take the lock, and reads all the same
+    // the lock keeps writers out; if it cannot be taken, the log is read without it
     let _held = File::open(&path).ok().and_then(|file| flock(&file, FlockOperation::LockShared).ok().map(|()| file));
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
-            // of a log that was begun there is always a HEAD
+            // a log with entries always has a HEAD
             std::fs::read_dir(folder).map_err(failed(folder))?;
             return match logs(folder)?.first() {
                 None => Ok(Verified { files: 0, entries: 0, head: BEGIN.to_owned() }),
-                Some(_) => Err(Broken::new(HEAD, 0, "it is missing, and there is a log").into()),
+                Some(_) => Err(Broken::new(HEAD, 0, "the file is missing, but log files exist").into()),
             };
         }
         Err(why) if why.kind() == std::io::ErrorKind::InvalidData => {
-            return Err(Broken::new(HEAD, 0, "it cannot be read").into());
+            return Err(Broken::new(HEAD, 0, "the file cannot be parsed").into());
         }
         Err(why) => return Err(failed(&path)(why)),
     };
-    let head = Head::parse(&text).ok_or_else(|| Broken::new(HEAD, 0, "it cannot be read"))?;
+    let head = Head::parse(&text).ok_or_else(|| Broken::new(HEAD, 0, "the file cannot be parsed"))?;
     let (mut hash, mut count) = (BEGIN.to_owned(), 0);
     for file in 1..=head.file {
         let (path, name) = (folder.join(name(file)), name(file));
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
             Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
-                return Err(Broken::new(&name, 0, "it is missing").into());
+                return Err(Broken::new(&name, 0, "the file is missing").into());
             }
             Err(why) => return Err(failed(&path)(why)),
         };
         (hash, count) = walk(&name, &bytes, &hash, count, &mut each)?;
         if file == head.file && bytes.len() as u64 != head.bytes {
-            return Err(Broken::new(&name, 0, "it is not as long as HEAD says").into());
+            return Err(Broken::new(&name, 0, "the length of the file differs from HEAD").into());
         }
     }
     let known: Vec<String> = (1..=head.file).map(name).collect();
     if let Some(foreign) = logs(folder)?.iter().find(|log| !known.contains(log)) {
-        return Err(Broken::new(foreign, 0, "HEAD does not know it").into());
+        return Err(Broken::new(foreign, 0, "HEAD does not refer to this file").into());
     }
     if (count, hash.as_str()) != (head.entries, head.hash.as_str()) {
-        return Err(Broken::new(HEAD, 0, "it does not fit the last line").into());
+        return Err(Broken::new(HEAD, 0, "HEAD does not match the last line").into());
     }
     Ok(Verified { files: head.file, entries: count, head: hash })
 }
@@ -111,7 +112,8 @@ fn logs(folder: &Path) -> Result<Vec<String>, AuditError> {
     Ok(found)
 }
 
-/// Follows the chain through the lines of a file; returns the last hash and the number of entries.
+/// Verifies the hash chain through the lines of a file, which begins after the hash `before`. Returns the last hash and
+/// the number of entries so far.
 pub(super) fn walk(
     file: &str,
     bytes: &[u8],
@@ -124,13 +126,13 @@ pub(super) fn walk(
     let mut line = 0;
     while !rest.is_empty() {
         line += 1;
-        let end = rest.iter().position(|b| *b == b'\n').ok_or(Broken::new(file, line, "it is cut short"))?;
+        let end = rest.iter().position(|b| *b == b'\n').ok_or(Broken::new(file, line, "the line is cut short"))?;
         let (this, next) = rest.split_at(end);
         rest = next.get(1..).unwrap_or_default();
-        let (said, entry) = parts(this).ok_or(Broken::new(file, line, "it is no line of a log"))?;
+        let (said, entry) = parts(this).ok_or(Broken::new(file, line, "this is not a line of an audit log"))?;
         let found = link(&hash, entry);
         if said != found {
-            return Err(Broken::new(file, line, "it, or a line before it, was changed"));
+            return Err(Broken::new(file, line, "this line or an earlier one was changed"));
         }
         each(entry);
         hash = found;

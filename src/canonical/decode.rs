@@ -1,8 +1,8 @@
-//! Finds text that is encoded in text.
+//! Finds encoded text within a text.
 //!
-//! 1. A run of letters that could be an encoding is decoded; it counts only when readable text comes out.
-//! 2. Short results must look like plain words or a command, because chance makes short runs readable.
-//! 3. What was decoded is searched again, down to the bounded depth.
+//! 1. A run of letters that could be an encoding is decoded; it counts only if the result is readable text.
+//! 2. Short results must look like plain words or a command, because short runs can be readable by chance.
+//! 3. Decoded text is searched again, down to the bounded depth.
 
 use base64::Engine;
 use base64::alphabet;
@@ -10,13 +10,13 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::{Budget, Decoded, Encoding, fold, is_plain};
 
-/// The characters that a decoded text has at least.
+/// Fewest characters of a decoded text.
 const LEAST: usize = 8;
-/// The letters that an encoded text has at least.
+/// Fewest letters of an encoded text.
 const SHORTEST: usize = 11;
-/// Readable text that is shorter than this can come from chance.
+/// Decoded text of fewer bytes may be readable by chance.
 const CERTAIN: usize = 24;
-/// Deeper than this nothing is unwrapped, whatever the budget says.
+/// Most nested encodings that are decoded, whatever the budget allows.
 const DEEPEST: usize = 8;
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -26,13 +26,13 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// What was found so far.
+/// The texts decoded so far.
 #[derive(Debug)]
 pub(super) struct Found<'b> {
     budget: &'b Budget,
     pub decoded: Vec<Decoded>,
     used: usize,
-    /// A bound was reached.
+    /// A limit was reached.
     pub full: bool,
 }
 
@@ -41,7 +41,7 @@ impl<'b> Found<'b> {
         Self { budget, decoded: Vec::new(), used: 0, full: false }
     }
 
-    /// Searches a text for everything that can be seen.
+    /// Searches a text for encodings in visible characters.
     pub(super) fn search(&mut self, text: &str, depth: usize) {
         self.percent(text, depth);
         self.escapes(text, depth);
@@ -128,7 +128,7 @@ impl<'b> Found<'b> {
                 continue;
             }
             let (run, whole_lines, end) = run(bytes, at);
-            // What follows the last full line may be another word.
+            // the part after the last full line may be another word
             let lines = run.get(..whole_lines).filter(|lines| !lines.is_empty());
             if !self.encoded(&run, at, depth)
                 && !lines.is_some_and(|lines| self.encoded(lines, at, depth))
@@ -163,7 +163,7 @@ impl<'b> Found<'b> {
         BASE64.decode(standard).is_ok_and(|bytes| self.add(Encoding::Base64, &bytes, offset, depth))
     }
 
-    /// Keeps what was decoded if it is readable, and searches it in turn.
+    /// Keeps a decoded text if it is readable, and searches it in turn. Returns whether it is readable.
     fn add(&mut self, encoding: Encoding, bytes: &[u8], offset: usize, depth: usize) -> bool {
         let Some(text) = readable(bytes, encoding) else { return false };
         let text = if is_plain(&text) { text } else { fold::fold(&text, self.budget.decoded).text };
@@ -181,14 +181,14 @@ impl<'b> Found<'b> {
     }
 }
 
-/// The words of a text and where each begins; quotes and brackets end a word too.
+/// The words of a text with their byte offsets; quotes and brackets end a word too.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let begin = text.as_ptr() as usize;
     text.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>' | '(' | ')' | '{' | '}' | '|'))
         .map(move |word| (word.as_ptr() as usize - begin, word))
 }
 
-/// The byte that `\xNN` or `%NN` at the beginning stands for.
+/// The value of `\xNN` or `%NN` at the beginning.
 fn escaped(bytes: &[u8], mark: &[u8]) -> Option<u8> {
     match bytes.strip_prefix(mark)? {
         [high, low, ..] => Some(digit(*high)? << 4 | digit(*low)?),
@@ -200,7 +200,7 @@ fn digit(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// Replaces every escape, and says how many there were.
+/// Decodes every escape; returns the bytes and the number of escapes.
 fn unescape(mut bytes: &[u8], mark: &[u8]) -> (Vec<u8>, usize) {
     let (mut out, mut count) = (Vec::with_capacity(bytes.len()), 0);
     while let Some((first, rest)) = bytes.split_first() {
@@ -216,13 +216,13 @@ fn unescape(mut bytes: &[u8], mark: &[u8]) -> (Vec<u8>, usize) {
     (out, count)
 }
 
-/// A letter of base64, also of its alphabet for addresses.
+/// Whether a byte is a letter of base64, in the standard or the URL-safe alphabet.
 fn letter(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
-/// The run of base64 letters at a place, over line ends where the lines are long; how much of it is before the last
-/// line end; and where it ends.
+/// The run of base64 letters from `begin` on, across line ends if the lines have at least 60 letters; how many of its
+/// letters precede the last line end; and the offset of its end.
 fn run(bytes: &[u8], begin: usize) -> (Vec<u8>, usize, usize) {
     let (mut run, mut at, mut line, mut before) = (Vec::new(), begin, 0, 0);
     loop {
@@ -241,7 +241,7 @@ fn run(bytes: &[u8], begin: usize) -> (Vec<u8>, usize, usize) {
     }
 }
 
-/// The bytes of a long run of hexadecimal digits; numbers alone must be longer still.
+/// The bytes of a long run of hexadecimal digits; a run of decimal digits only must have at least 32.
 fn hex(run: &[u8]) -> Option<Vec<u8>> {
     if run.len() < 2 * LEAST || !run.len().is_multiple_of(2) {
         return None;
@@ -252,7 +252,7 @@ fn hex(run: &[u8]) -> Option<Vec<u8>> {
     run.chunks_exact(2).map(|pair| escaped(pair, b"")).collect()
 }
 
-/// The text that some bytes are, if it can be read and is not likely to be chance.
+/// The bytes as text, if it is readable and unlikely to be readable by chance.
 fn readable(bytes: &[u8], encoding: Encoding) -> Option<String> {
     if bytes.len() < LEAST {
         return None;
@@ -272,7 +272,7 @@ fn readable(bytes: &[u8], encoding: Encoding) -> Option<String> {
     Some(text)
 }
 
-/// Text in units of two bytes that are all ASCII, as some shells take it.
+/// ASCII text in UTF-16LE, as some shells accept it.
 fn wide(bytes: &[u8]) -> Option<String> {
     if !bytes.len().is_multiple_of(2) {
         return None;

@@ -1,8 +1,8 @@
-//! Takes out what cannot be seen and normalizes the rest.
+//! Removes invisible characters and normalizes the rest.
 //!
-//! 1. One pass takes out, normalizes and cuts; passes are repeated until nothing changes, because each of the three
-//!    can uncover work for the others.
-//! 2. A text that does not settle loses every invisible character, after which it does.
+//! 1. One pass removes, normalizes and truncates; passes are repeated until nothing changes, because each of the three
+//!    can make work for the others.
+//! 2. If a text still changes after four passes, every invisible character is removed, after which it converges.
 
 use unicode_normalization::{UnicodeNormalization, is_nfkc};
 
@@ -16,7 +16,7 @@ const PASSES: usize = 4;
 pub(super) struct Folded {
     pub text: String,
     pub hidden: Vec<Hidden>,
-    /// It grew over the limit.
+    /// It exceeded the limit and was truncated.
     pub cut: bool,
 }
 
@@ -48,7 +48,7 @@ fn strip(text: &str, all: bool, hidden: &mut Vec<Hidden>) -> String {
             let after = rest.get(c.len_utf8()..).unwrap_or_default();
             let (skip, fate) = if all { (0, Fate::Report) } else { sequence(c, after, kept, hidden) };
             let Some(found) = kind(c) else {
-                // Two separators that are line ends by another name.
+                // the Unicode line and paragraph separators become line feeds
                 out.push(if matches!(c, '\u{2028}' | '\u{2029}') { '\n' } else { c });
                 kept = Some(c);
                 rest = after;
@@ -90,7 +90,7 @@ fn strip(text: &str, all: bool, hidden: &mut Vec<Hidden>) -> String {
     out
 }
 
-/// Sequences that are judged as a whole: how many bytes from `c` on, and what becomes of them.
+/// Sequences that are judged as a whole: their length in bytes from `c` on (0 if there is none), and their fate.
 fn sequence(c: char, after: &str, kept: Option<char>, hidden: &mut Vec<Hidden>) -> (usize, Fate) {
     if c == '\u{1b}' || c == '\u{9b}' {
         let length = escape(c, after);
@@ -115,7 +115,7 @@ fn tag(c: char) -> char {
     char::from_u32(0xe0000 + u32::from(c)).unwrap_or(c)
 }
 
-/// The bytes of a terminal sequence after its first character; 0 where there is none.
+/// The length in bytes of a terminal sequence after its first character; 0 if there is none.
 fn escape(c: char, after: &str) -> usize {
     let bytes = after.as_bytes();
     let control = match (c, bytes.first()) {

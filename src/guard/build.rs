@@ -5,6 +5,7 @@ use crate::approvals::Approvals;
 use crate::audit::Audit;
 use crate::embed::Embedder;
 use crate::learn::Journal;
+use crate::learn::Learning;
 use crate::llm::Limits;
 use crate::memory::Memory;
 use crate::net::UrlPolicy;
@@ -12,43 +13,45 @@ use crate::policy::{Policy, PolicyError};
 use crate::reason::{Reasoner, rules::Rules};
 use crate::tools::Toolbox;
 use crate::verdict::Decision;
+use crate::verdict::Mode;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How a guard decides.
+/// Settings of a guard.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Settings {
     /// Longest time for one check; default 5 s.
     pub deadline: Duration,
-    /// Decision where a stage fails: deny (default) or ask. Allow is refused.
+    /// Decision if a stage fails: deny (default) or ask. Allow is refused.
     pub on_failure: Decision,
-    /// What becomes of programs that are not in the table.
+    /// Treatment of programs that are not in the table.
     pub unknown_programs: UnknownPrograms,
-    /// Cosine above which a memory entry is the same kind of action; default 0.8 (AGrail, arXiv 2502.11448).
+    /// Cosine similarity (0..=1) above which a memory entry is the same kind of action; default 0.8 (AGrail, arXiv
+    /// 2502.11448).
     pub similarity: f32,
-    /// Entries that similarity may recall; default 1 (AGrail).
+    /// Most entries that similarity recalls; default 1 (AGrail).
     pub neighbours: usize,
-    /// What the guard learns by itself.
+    /// What the guard learns automatically.
     pub learning: Learning,
-    /// When a model is asked. Only `rules` works without one.
+    /// When to ask a model. Only `rules` works without one.
     pub mode: Mode,
-    /// The model also judges, with one call, whether an action follows what was read: only where that asks for something and
-    /// nothing denies. It can turn an allow into an ask. Default: no.
+    /// The model also judges, with one call, whether an action follows an observation. It is asked only if an
+    /// observation contains an instruction and nothing denies. It can turn an allow into an ask. Default: false.
     pub judge: bool,
-    /// Hard caps on what one verdict may use of a model.
+    /// Hard limits on the use of a model for one verdict.
     pub limits: Limits,
-    /// Which entry similarity recalls.
+    /// Which entries similarity recalls.
     pub retrieval: Retrieval,
-    /// Recall by the step-back paraphrase. Without it the text of the action is the key; only for ablations.
+    /// Recall by the step-back paraphrase. If false, the text of the action is the key; only for ablations.
     pub paraphrase: bool,
-    /// What the agent may fetch; default: the public internet.
+    /// URLs that the agent may fetch; default: the public internet.
     pub urls: UrlPolicy,
-    /// Absolute paths that belong to the guard, beside the usual ones: only a person may change what is there.
+    /// Absolute paths that belong to the guard, in addition to the usual ones: only a person may change files there.
     pub own: Vec<String>,
-    /// Ports of this machine at which the guard answers.
+    /// Ports of this machine on which the guard listens.
     pub ports: Vec<u16>,
-    /// Note each effect, fact and policy in the verdict's trace.
+    /// Record each effect, fact and policy in the trace of the verdict.
     pub explain: bool,
 }
 
@@ -68,69 +71,31 @@ impl Default for Settings {
             paraphrase: true,
             urls: UrlPolicy::default(),
             own: Vec::new(),
-            ports: vec![crate::serve::PORT],
+            ports: vec![super::PORT],
             explain: false,
         }
     }
 }
 
-/// What becomes of a program that is not in the table of command semantics.
+/// Treatment of a program that is not in the table of command semantics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum UnknownPrograms {
     /// Ask (default).
     #[default]
     Ask,
-    /// Let it pass where nothing else speaks against it and it runs without raised privilege.
+    /// Let it pass if no other finding objects and it does not run as the superuser.
     Allow,
     /// Deny.
     Deny,
 }
 
-/// What a guard with a memory learns by itself.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Learning {
-    /// Nothing: decisions are recorded, operators' feedback is learnt (default).
-    #[default]
-    Feedback,
-    /// Each clean episode also supports the checks that it called for (test-time adaptation).
-    Episodes,
-    /// Each episode overwrites its entry at once, as in AGrail (arXiv 2502.11448). Only for ablations.
-    AtOnce,
-    /// The memory is only read.
-    Frozen,
-}
-
-/// When a model is asked.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// Never.
-    #[default]
-    Rules,
-    /// Where the deterministic stages leave open what a model may answer (DESIGN section 1).
-    Tiered,
-    /// Always, as in AGrail; what is deterministic still stands.
-    Llm,
-}
-
-impl Mode {
-    /// `rules`, `tiered` or `llm`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Rules => "rules",
-            Self::Tiered => "tiered",
-            Self::Llm => "llm",
-        }
-    }
-}
-
-/// Which entry similarity recalls.
+/// Which entries similarity recalls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Retrieval {
     /// The nearest ones (default).
     #[default]
     Nearest,
-    /// Any one, by this seed. Only for ablations.
+    /// A random one, by this seed. Only for ablations.
     Random(u64),
 }
 
@@ -142,20 +107,20 @@ pub enum BuildError {
     #[error(transparent)]
     Policy(#[from] PolicyError),
     /// `on_failure` is allow.
-    #[error("on_failure may be deny or ask: failure is never allow")]
+    #[error("on_failure is allow; it must be deny or ask, because failure is never allow")]
     FailureIsNeverAllow,
-    /// A mode that asks a model, without one.
+    /// The mode needs a model, but there is none.
     #[error("mode is {0}, but there is no model; give one, or use mode rules")]
     NoModel(&'static str),
-    /// Similarity is not a cosine.
-    #[error("similarity is {0}; it must lie between 0 and 1")]
+    /// The similarity threshold is not between 0 and 1.
+    #[error("similarity is {0}; it must be between 0 and 1")]
     Similarity(f32),
     /// The thread that records decisions could not start.
-    #[error("the record of decisions could not start: {0}")]
+    #[error("the thread that records decisions could not start: {0}")]
     Journal(std::io::Error),
 }
 
-/// Puts a guard together; everything is optional.
+/// Builder of a guard. Everything is optional.
 #[derive(Debug, Default)]
 pub struct GuardBuilder {
     settings: Settings,
@@ -169,56 +134,56 @@ pub struct GuardBuilder {
 }
 
 impl GuardBuilder {
-    /// How to decide.
+    /// Replaces all settings.
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Changes one setting or several.
+    /// Changes some settings.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
         change(&mut self.settings);
         self
     }
 
-    /// Policies; the shipped ones if not given.
+    /// Sets the policies; default: the shipped ones.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = Some(policy);
         self
     }
 
-    /// A memory to recall from, and to record decisions in.
+    /// Sets the memory, which recalls entries and records decisions.
     #[must_use]
     pub fn memory(mut self, memory: Memory) -> Self {
         self.memory = Some(memory);
         self
     }
 
-    /// A queue in which what is asked waits for a person.
+    /// Sets the queue of pending approvals, in which asks wait for a person.
     #[must_use]
     pub fn approvals(mut self, approvals: Approvals) -> Self {
         self.approvals = Some(approvals);
         self
     }
 
-    /// A log that every verdict is written to before it is given.
+    /// Sets the audit log, to which every verdict is written before it is returned.
     #[must_use]
     pub fn audit(mut self, audit: Audit) -> Self {
         self.audit = Some(audit);
         self
     }
 
-    /// An embedder for recall by similarity. Without one, memory recalls by effect.
+    /// Sets the embedder for recall by similarity. Without one, memory recalls only by effect.
     #[must_use]
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.embedder = Some(embedder);
         self
     }
 
-    /// A reasoner with a model ([`crate::reason::llm::Llm`]); the mode becomes `tiered` if it was `rules`.
+    /// Sets a reasoner with a model ([`crate::reason::llm::Llm`]). The mode `rules` becomes `tiered`.
     #[must_use]
     pub fn model(mut self, model: Arc<dyn Reasoner>) -> Self {
         self.model = Some(model);
@@ -228,20 +193,20 @@ impl GuardBuilder {
         self
     }
 
-    /// Further tools.
+    /// Sets further tools.
     #[must_use]
     pub fn toolbox(mut self, tools: Toolbox) -> Self {
         self.tools = tools;
         self
     }
 
-    /// The guard.
+    /// Builds the guard.
     ///
     /// # Errors
     /// [`BuildError`]
     pub fn build(self) -> Result<Guard, BuildError> {
         let mut settings = self.settings;
-        // what the deterministic stages need is not for the model
+        // part of the deadline is reserved for the deterministic stages
         settings.limits.wall = settings.limits.wall.min(settings.deadline.mul_f64(0.9));
         if settings.on_failure == Decision::Allow {
             return Err(BuildError::FailureIsNeverAllow);

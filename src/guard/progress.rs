@@ -1,14 +1,11 @@
-//! What a check has found so far.
+//! The state of one check while its stages run.
 
-use crate::check::{Authority, Check, Finding, Outcome};
+use crate::check::{Answerer, Check, CheckKind, Finding, Outcome, Response, Source, Stage};
 use crate::learn;
 use crate::llm::ModelError;
 use crate::verdict::Recalled;
 
-/// Name of the check that stands for a stage that failed.
-pub(super) const FAILED: &str = "a working guard";
-
-/// What has been found so far.
+/// The results so far.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     pub findings: Vec<Finding>,
@@ -20,36 +17,28 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// The answer of a stage; its failure is noted.
-    pub fn took<T>(&mut self, stage: &str, outcome: Result<T, ModelError>) -> Option<T> {
+    /// The answer of a stage; `None` if it failed, which is noted.
+    pub fn ok_or_fail<T>(&mut self, stage: Stage, outcome: Result<T, ModelError>) -> Option<T> {
         outcome.map_err(|problem| self.fail(stage, problem.to_string())).ok()
     }
 
-    /// A stage failed: nothing may be allowed on the strength of what it did not say.
-    pub fn fail(&mut self, stage: &str, why: String) {
+    /// Notes that a stage failed. Its missing answer must not lead to an allow.
+    pub fn fail(&mut self, stage: Stage, why: String) {
         self.failed = true;
-        tracing::warn!(stage, "a stage failed");
+        tracing::warn!(stage = %stage, "a stage failed");
         self.trace.push(format!("{stage} failed: {why}"));
+        let check = Check {
+            kind: CheckKind::Stage,
+            ..Check::integrity("a working guard", "every stage of the check gave its answer")
+        };
         self.findings.push(Finding {
-            check: Check {
-                category: "integrity".to_owned(),
-                name: FAILED.to_owned(),
-                definition: "every stage of the check gave its answer".to_owned(),
-                authority: Authority::Policy,
-                required: true,
-            },
-            outcome: Outcome::Unknown,
-            by: format!("guard:{stage}"),
-            reason: why,
             advice: Some("run 'agrail doctor' to see what is missing".to_owned()),
-            asks: false,
-            person: true,
-            declared: None,
-            evidence: Vec::new(),
+            response: Response::Ask(Answerer::Person),
+            ..Finding::new(check, Outcome::Unknown, Source::Guard(stage), why)
         });
     }
 
-    pub fn say(&mut self, text: impl FnOnce() -> String) {
+    pub fn trace(&mut self, text: impl FnOnce() -> String) {
         self.trace.push(text());
     }
 }

@@ -1,7 +1,8 @@
-//! Which tools an action may be examined with: those that could say something about it.
+//! Selects the tools that can contribute facts about an action.
 
 use super::Inner;
 use crate::action::Action;
+use crate::effect::Kind;
 use crate::injection::Detector;
 use crate::reason::Case;
 use crate::tools::Toolbox;
@@ -17,7 +18,7 @@ pub(super) fn tools(inner: &Inner, case: &Case) -> Toolbox {
         let account = environment.account(&case.context.identity.name);
         tools = tools.with(Arc::new(OsDetector::new(environment.clone(), account)));
     }
-    if case.gathered.queries.iter().any(|q| matches!(q.kind.as_str(), "column" | "table")) {
+    if case.gathered.queries.iter().any(|q| matches!(q.kind, Kind::Column | Kind::Table)) {
         tools = tools.with(Arc::new(PermissionDetector::new(inner.policy.clone())));
     }
     if let (Action::Browse { .. }, Some(embedder)) = (&*case.action, &inner.embedder) {

@@ -1,28 +1,29 @@
-//! The deterministic half of a check: canonicalise, effects, facts, screen.
+//! The deterministic stages of a check: canonicalise, effects, facts, screen.
 
-use super::sense::Operation;
+use super::origin::Operation;
 use super::{Settings, UnknownPrograms};
 use crate::action::{Action, Context};
 use crate::canonical::{self, canonical};
-use crate::check::{Authority, Check, Finding, Outcome};
+use crate::check::{Check, Finding, Outcome, Source};
+use crate::effect::Kind;
 use crate::effect::{self, Cause, Effect, Verb};
-use crate::facts::{self, Gathered};
+use crate::facts::{self, ScreenInput};
 use crate::policy::{self, Policy};
 use tracing::debug_span;
 
-/// What an action would do, with facts, and what the policies say to it.
+/// The effects of an action, their facts, and the findings of the policies.
 #[derive(Debug, Default)]
 pub(super) struct Understood {
     pub effects: Vec<Effect>,
-    pub gathered: Gathered,
+    pub gathered: ScreenInput,
     pub findings: Vec<Finding>,
-    /// Paths and digests of the scripts whose content was read.
+    /// Paths and digests of the scripts whose content was parsed.
     pub scripts: Vec<(String, String)>,
     pub action_digest: String,
     pub trace: Vec<String>,
 }
 
-/// Hexadecimal SHA-256 of what was asked, by whom, on whose behalf.
+/// SHA-256 of action, identity, request and agent, hexadecimal.
 pub(super) fn digest(action: &Action, context: &Context) -> String {
     crate::digest([
         serde_json::to_vec(action).unwrap_or_default(),
@@ -42,14 +43,14 @@ pub(super) fn understand(
     let mut trace = operation.trace;
     let account = facts::account(context);
     let who = effect::Who { name: &account.name, home: &account.home };
-    let around: &dyn effect::shell::Surroundings = match &context.environment {
+    let around: &dyn effect::shell::FileSource = match &context.environment {
         Some(environment) => environment,
-        None => &effect::shell::Nowhere,
+        None => &effect::shell::NoFiles,
     };
     let typing = effect::shell::Typing(around);
-    let around: &dyn effect::shell::Surroundings = if context.typed { &typing } else { around };
+    let around: &dyn effect::shell::FileSource = if context.typed { &typing } else { around };
 
-    // canonicalise: the raw form and, where it differs, the canonical form are both read
+    // canonicalise: the raw form is parsed and, if it differs, the canonical form, too
     let text = action.text();
     let form = canonical(&text, &canonical::Budget::default());
     let reading_span = debug_span!("effects").entered();
@@ -86,10 +87,10 @@ pub(super) fn understand(
             trace.push(format!(
                 "effect: {} {} [{}]",
                 query.verb,
-                query.name.replace(effect::HOLE, "…"),
+                query.name.replace(effect::UNKNOWN_SPAN, "…"),
                 query.facts_in_words()
             ));
-            trace.extend(found.iter().map(|f| format!("policy: {} -> {:?}: {}", f.by, f.outcome, f.reason)));
+            trace.extend(found.iter().map(|f| format!("policy: {} -> {:?}: {}", f.source, f.outcome, f.reason)));
         }
         screened.extend(found.into_iter().map(|f| (query, settings.unknown_programs.apply(query, f))));
     }
@@ -108,38 +109,22 @@ pub(super) fn understand(
     }
 }
 
-/// It was read as a whole, and does nothing that has an effect.
+/// The finding for an action that was parsed completely and has no effect.
 fn harmless() -> Finding {
-    let text = "it is understood, and has no effect on the system".to_owned();
-    Finding {
-        check: Check {
-            category: "integrity".to_owned(),
-            name: "understood effects".to_owned(),
-            definition: "every effect is understood".to_owned(),
-            authority: Authority::Policy,
-            required: true,
-        },
-        outcome: Outcome::Pass,
-        by: "reader:effects".to_owned(),
-        reason: text,
-        advice: None,
-        asks: false,
-        person: false,
-        declared: None,
-        evidence: Vec::new(),
-    }
+    let reason = "the action is known to have no effect on the system".to_owned();
+    Finding::new(Check::understood(), Outcome::Pass, Source::NoEffect, reason)
 }
 
 impl UnknownPrograms {
-    /// What the operator wants for programs that are not in the table; no other unknown is touched.
-    fn apply(self, query: &crate::policy::Query, mut finding: Finding) -> Finding {
-        if query.kind != Cause::Program.as_str() || finding.outcome != Outcome::Unknown {
+    /// Applies the setting to a finding about an unknown program. Other findings are unchanged.
+    fn apply(self, query: &crate::policy::EffectFacts, mut finding: Finding) -> Finding {
+        if query.kind != Kind::Program || finding.outcome != Outcome::Unknown {
             return finding;
         }
         match self {
             Self::Ask => {}
             // not for the superuser
-            Self::Allow if query.root => {}
+            Self::Allow if query.runs_as_root => {}
             Self::Allow => {
                 finding.outcome = Outcome::Pass;
                 finding.reason.push_str("; the configuration allows unknown programs");

@@ -1,23 +1,23 @@
-//! A verdict in a host's own words.
+//! Translates a verdict into the protocol of a host.
 //!
 //! | decision | Claude Code | Codex | any other host |
 //! |---|---|---|---|
-//! | allow | nothing, exit 0: the host's own permissions hold | the same | the same |
-//! | ask | `permissionDecision: ask`; exit 2 in a mode that drops asks | exit 2: Codex would run what is asked | exit 2 |
+//! | allow | no output, exit 0: the host's own permissions apply | the same | the same |
+//! | ask | `permissionDecision: ask`; exit 2 in a mode that drops asks | exit 2: Codex would run the call | exit 2 |
 //! | deny | `permissionDecision: deny` | the same | exit 2 |
 //! | undecided | exit 2 | exit 2 | exit 2 |
 //!
-//! A reason quotes texts of others, so it is one line without control characters, and bounded.
+//! A reason may quote untrusted text, so it is reduced to one line without control characters and of bounded length.
 
 use crate::untrusted::visible;
 use crate::verdict::{Decision, Verdict};
 use serde_json::json;
 use std::str::FromStr;
 
-/// Longest reason, characters.
+/// Longest reason, in characters.
 const REASON: usize = 600;
 
-/// Who runs the hook.
+/// The host that runs the hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Host {
     /// Claude Code.
@@ -29,7 +29,7 @@ pub enum Host {
 }
 
 impl Host {
-    /// As it is written on the command line.
+    /// The name, as given on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -39,9 +39,9 @@ impl Host {
         }
     }
 
-    /// The answer to a verdict. `says_allow`: what is allowed is said to be, over the host's own permissions. `asks`: the
-    /// host puts an ask to a person ([`Event::asks`](super::Event::asks)); else it is a block that names the command that
-    /// answers it.
+    /// The answer for a verdict. `says_allow`: print an explicit allow, which overrides the host's own permissions.
+    /// `asks`: the host puts an ask to a person ([`Event::asks`](super::Event::asks)); otherwise an ask blocks, and the
+    /// answer names the command that approves it.
     pub fn answer(self, verdict: &Verdict, says_allow: bool, asks: bool) -> Answer {
         let reason = reason(verdict);
         let (decision, block) = match (verdict.decision, self) {
@@ -53,8 +53,8 @@ impl Host {
             (Decision::Deny, _) => ("deny", false),
         };
         if block {
-            let waits = format!("a person decides with: agrail approvals approve {}", verdict.id);
-            let how = if verdict.decision == Decision::Ask { waits } else { "it is denied".to_owned() };
+            let waits = format!("to allow it once, a person runs: agrail approvals approve {}", verdict.id);
+            let how = if verdict.decision == Decision::Ask { waits } else { "the call is denied".to_owned() };
             return Answer::blocked(&format!("{reason}; {how}"));
         }
         let output = json!({"hookSpecificOutput": {
@@ -73,29 +73,29 @@ impl FromStr for Host {
         [Self::ClaudeCode, Self::Codex, Self::Generic]
             .into_iter()
             .find(|host| host.name() == name)
-            .ok_or_else(|| format!("'{name}' is no host that is known; there are claude-code, codex and generic"))
+            .ok_or_else(|| format!("unknown host '{name}'; use claude-code, codex or generic"))
     }
 }
 
-/// What the hook's process says to its host.
+/// The output and exit code of the hook's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Answer {
-    /// For standard output.
+    /// Text for standard output.
     pub stdout: String,
-    /// For standard error.
+    /// Text for standard error.
     pub stderr: String,
     /// Exit code: 0, or 2 to block.
     pub code: u8,
 }
 
 impl Answer {
-    /// Nothing is said; the host goes on as it would.
+    /// No output and exit code 0: the host continues as it would without the hook.
     pub fn silent() -> Self {
         Self { stdout: String::new(), stderr: String::new(), code: 0 }
     }
 
-    /// The call must not be made.
+    /// Exit code 2, which blocks the call. `why` becomes one line on standard error.
     pub fn blocked(why: &str) -> Self {
         Self {
             stdout: String::new(),
@@ -110,7 +110,7 @@ fn reason(verdict: &Verdict) -> String {
     format!("agrail: {}{advice} [{}]", line(&verdict.reason), verdict.id)
 }
 
-/// One line of plain characters, bounded.
+/// The text as one line of visible characters, at most [`REASON`] of them and a mark where it was cut.
 fn line(text: &str) -> String {
     let plain = visible(text);
     let mut line: String = plain.chars().take(REASON).collect();
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_decision_is_said_in_the_hosts_words() {
+    async fn answers_follow_each_hosts_protocol() {
         let said = |answer: &Answer| {
             let json: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap_or_default();
             let decision = json.pointer("/hookSpecificOutput/permissionDecision").and_then(|d| d.as_str());
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_is_one_plain_line() {
+    fn reason_is_one_plain_line() {
         let said = line(&format!("a\nb\u{1b}[2J\u{202e}{}", "x".repeat(2_000)));
         assert!(
             said.chars().count() <= REASON + 30 && !said.chars().any(char::is_control) && !said.contains('\u{202e}')

@@ -1,4 +1,9 @@
-//! What a host says: one JSON object on standard input.
+//! Parses a host's event: one JSON object on standard input.
+//!
+//! 1. [`Event::read`] parses the event; each host has its own names for the same fields.
+//! 2. [`Event::kind`] classifies it: before a call, after a call, a prompt of the user, or irrelevant.
+//! 3. [`Event::actions`] translates a call into actions of the engine.
+//! 4. [`Event::observation`] extracts the text that a call has returned to the agent.
 
 use super::{Host, patch, transcript};
 use crate::action::{Action, Observation};
@@ -8,12 +13,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Longest event that is read, bytes.
+/// Longest accepted event, in bytes.
 pub const MOST_BYTES: usize = 64 * 1024 * 1024;
-/// How deep arguments are looked at.
+/// Deepest nesting of arguments in which paths are resolved.
 const DEPTH: usize = 16;
 
-/// Tools of the hosts themselves that touch nothing outside the conversation. A subagent's calls are events of their own.
+/// Built-in tools of the hosts that touch nothing outside the conversation. A subagent's calls arrive as separate
+/// events.
 const INWARD: [&str; 20] = [
     "TodoWrite",
     "TodoRead",
@@ -36,7 +42,7 @@ const INWARD: [&str; 20] = [
     "StructuredOutput",
     "update_plan",
 ];
-/// Tools of the hosts that run a command of a shell.
+/// Built-in tools of the hosts that run a shell command.
 const SHELLS: [&str; 12] = [
     "Bash",
     "bash",
@@ -51,7 +57,7 @@ const SHELLS: [&str; 12] = [
     "shell_command",
     "container.exec",
 ];
-/// Events of the hosts that ask nothing of the guard and tell nothing that was read.
+/// Events that need no decision and carry nothing that the agent has read.
 const IDLE: [&str; 23] = [
     "afterFileEdit",
     "afterAgentResponse",
@@ -77,41 +83,41 @@ const IDLE: [&str; 23] = [
     "ConfigChange",
     "AfterAgent",
 ];
-/// Modes of Claude Code in which a call that is asked about does not run without an answer (2.1.330, observed).
+/// Permission modes of Claude Code in which a call with an `ask` does not run without an answer (observed in 2.1.330).
 const ASKS: [&str; 5] = ["default", "acceptEdits", "plan", "dontAsk", "auto"];
-/// Arguments of the hosts' own tools that are paths, and may be relative to the working directory.
+/// Arguments of the hosts' built-in tools that are paths; they may be relative to the working directory.
 const PATHS: [&str; 4] = ["file_path", "notebook_path", "path", "absolute_path"];
 
-/// Why an event cannot be read.
+/// Why an event cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EventError {
-    /// It is too large.
+    /// The event is longer than [`MOST_BYTES`].
     #[error("the event is larger than {} MiB", MOST_BYTES >> 20)]
     Large,
-    /// It is not what the host's contract says.
-    #[error("the event cannot be read: {0}")]
+    /// The event is not JSON, or does not follow the host's contract.
+    #[error("cannot parse the event: {0}")]
     Json(#[from] serde_json::Error),
-    /// A field is missing or not what the tool needs.
-    #[error("the event of {tool} has no usable {field}")]
+    /// A field is missing, or does not have the form that the tool requires.
+    #[error("{tool}: the field '{field}' of the event is missing or invalid")]
     Field {
-        /// The tool.
+        /// The tool; or the host's event, if it names no tool.
         tool: String,
         /// The field.
         field: &'static str,
     },
 }
 
-/// What kind of event it is.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A call is about to be made: the host waits for an answer.
+    /// A call is about to be made; the host waits for an answer.
     Before,
     /// A call was made.
     After,
-    /// The user has said something.
+    /// The user has sent a prompt.
     Asked,
-    /// Nothing that concerns the guard.
+    /// Irrelevant to the guard.
     Other,
 }
 
@@ -131,20 +137,20 @@ struct Raw {
     #[serde(alias = "toolResponse", alias = "tool_output", alias = "tool_result", alias = "output")]
     tool_response: Option<Value>,
     tool_use_id: Option<String>,
-    /// How the host answers what is asked.
+    /// How the host treats an `ask`.
     #[serde(alias = "permissionMode")]
     permission_mode: Option<String>,
-    /// What a call that failed said.
+    /// Error text of a failed call.
     error: Option<Value>,
     prompt: Option<String>,
     request: Option<String>,
-    /// Where the event itself says what would be done, and its name which tool does it.
+    /// Argument at the top level, in events whose name implies the tool (see [`Raw::name_tool`]).
     command: Option<Value>,
     file_path: Option<String>,
 }
 
 impl Raw {
-    /// Some hosts have an event for each kind of call instead of the name of a tool.
+    /// Fills in tool and input for hosts that have one event per kind of call instead of a tool name.
     fn name_tool(&mut self) {
         if self.tool_name.is_some() {
             return;
@@ -168,10 +174,10 @@ pub struct Event {
 }
 
 impl Event {
-    /// Reads an event. One of another name that asks for something must say which tool would do it.
+    /// Parses an event. An event before or after a call must name the tool; unknown events count as before a call.
     ///
     /// # Errors
-    /// [`EventError`]
+    /// [`EventError::Large`], [`EventError::Json`]; [`EventError::Field`] if the tool's name is missing.
     pub fn read(host: Host, bytes: &[u8]) -> Result<Self, EventError> {
         if bytes.len() > MOST_BYTES {
             return Err(EventError::Large);
@@ -180,12 +186,12 @@ impl Event {
         event.raw.name_tool();
         if matches!(event.kind(), Kind::Before | Kind::After) && event.tool().is_empty() {
             let name = event.raw.hook_event_name.as_deref().unwrap_or("without a name");
-            return Err(EventError::Field { tool: format!("the host, {}", first(name, 40)), field: "tool_name" });
+            return Err(EventError::Field { tool: format!("host event {}", first(name, 40)), field: "tool_name" });
         }
         Ok(event)
     }
 
-    /// What kind of event it is. One that is not known is a question, never nothing.
+    /// The kind of the event. An unknown event counts as [`Kind::Before`], so that it is decided and never ignored.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self.raw.hook_event_name.as_deref() {
@@ -195,13 +201,14 @@ impl Event {
             }
             Some("UserPromptSubmit" | "userPromptSubmitted" | "BeforeAgent" | "beforeSubmitPrompt") => Kind::Asked,
             Some(name) if IDLE.contains(&name) => Kind::Other,
-            // without a name what it holds says what it is
+            // an event without a name: one with a result comes after the call
             None if self.raw.tool_response.as_ref().is_some_and(|said| *said != json!("")) => Kind::After,
             _ => Kind::Before,
         }
     }
 
-    /// The session. Where the host names none, all that it does in one folder is one: what was read is not forgotten.
+    /// Id of the session. If the host gives none, all events in one working directory share a session, so that
+    /// observations are not lost.
     #[must_use]
     pub fn session(&self) -> String {
         let named = self.raw.session_id.clone().filter(|id| !id.is_empty());
@@ -211,34 +218,35 @@ impl Event {
         })
     }
 
-    /// The call, if the host names it.
+    /// Id of the call, if the host gives one.
     #[must_use]
     pub fn call(&self) -> Option<&str> {
         self.raw.tool_use_id.as_deref().filter(|id| !id.is_empty())
     }
 
-    /// The host can type into a program that it keeps running, and asks no hook about it. Claude Code gives its commands no
-    /// input; of a host that is not known it is assumed.
+    /// Whether the host can type into a running program without running the hook. Claude Code gives its commands no
+    /// input; every other host is assumed to be able to.
     #[must_use]
     pub fn types(&self) -> bool {
         self.host != Host::ClaudeCode
     }
 
-    /// An ask is put to a person in the mode in which the host runs. Claude Code drops it in `bypassPermissions` just where
-    /// it would ask itself; of a mode that is not known it is assumed.
+    /// Whether the host puts an ask to a person in its present permission mode. Only Claude Code does. In
+    /// `bypassPermissions` it drops an ask exactly where it would have asked by itself; unknown modes are assumed to
+    /// do the same.
     #[must_use]
     pub fn asks(&self) -> bool {
         let mode = self.raw.permission_mode.as_deref();
         self.host == Host::ClaudeCode && mode.is_none_or(|mode| ASKS.contains(&mode))
     }
 
-    /// What the user has said.
+    /// The user's prompt; empty if the event has none.
     #[must_use]
     pub fn prompt(&self) -> &str {
         self.raw.prompt.as_deref().unwrap_or_default()
     }
 
-    /// The host's name, as policies see the agent.
+    /// The host's name; policies see it as the agent.
     #[must_use]
     pub fn host_name(&self) -> &'static str {
         self.host.name()
@@ -250,7 +258,7 @@ impl Event {
         self.raw.tool_name.as_deref().unwrap_or_default().trim()
     }
 
-    /// What the user has asked for, from the event itself or the host's transcript; empty if it is not known.
+    /// The user's request, from the event itself or else from the host's transcript; empty if unknown.
     #[must_use]
     pub fn request(&self) -> String {
         if let Some(request) = &self.raw.request {
@@ -259,10 +267,10 @@ impl Event {
         self.raw.transcript_path.as_deref().map(transcript::request).unwrap_or_default()
     }
 
-    /// What the call would do; empty for a tool that touches nothing outside the conversation.
+    /// The actions that the call would perform; empty for a tool that touches nothing outside the conversation.
     ///
     /// # Errors
-    /// [`EventError::Field`] if the arguments are not what such a tool takes.
+    /// [`EventError::Field`] if an argument that the tool requires is missing or has the wrong form.
     pub fn actions(&self) -> Result<Vec<Action>, EventError> {
         let tool = self.tool();
         let nothing = Value::Null;
@@ -274,7 +282,7 @@ impl Event {
         if let Some((server, tool)) = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
             let (server, tool) = (Some(server.to_owned()), tool.to_owned());
             let mut arguments = input.clone();
-            // a server of this machine starts where the agent does
+            // an MCP server on this machine starts in the agent's working directory
             if let Some(cwd) = &self.raw.cwd {
                 resolve(&mut arguments, cwd, 0);
             }
@@ -282,7 +290,7 @@ impl Event {
         }
         if SHELLS.contains(&tool) {
             let command = one(input, &["command", "cmd"]).and_then(command);
-            // only Codex lets a command run elsewhere
+            // Claude Code has no such argument; Codex has
             let elsewhere = input.get("workdir").and_then(Value::as_str).filter(|_| self.host != Host::ClaudeCode);
             let cwd = match elsewhere {
                 Some(dir) => Some(self.absolute(Path::new(dir)).ok_or_else(|| missing("workdir"))?),
@@ -323,7 +331,7 @@ impl Event {
         }
     }
 
-    /// A call of a tool of the host itself: its paths are on this machine.
+    /// The action of a call to one of the host's built-in tools. Its paths are on this machine and are made absolute.
     fn own(&self, tool: &str, input: &Value) -> Result<Action, EventError> {
         let mut arguments = input.clone();
         if let Some(fields) = arguments.as_object_mut() {
@@ -334,7 +342,7 @@ impl Event {
                     *path = absolute.to_string_lossy().into_owned();
                 }
             }
-            // they look where they are, if nothing else is said
+            // without a path they search the working directory
             let looks = matches!(tool, "Grep" | "Glob" | "LS");
             if let Some(cwd) = self.raw.cwd.as_ref().filter(|_| looks && !fields.contains_key("path")) {
                 fields.insert("path".to_owned(), json!(cwd));
@@ -356,7 +364,8 @@ impl Event {
         }
     }
 
-    /// A path as the host means it: `~` is left for the engine. `None` if it is relative, and to what is not known.
+    /// An absolute path; `~` is left for the engine. `None` if the path is relative and the working directory is
+    /// unknown.
     fn absolute(&self, path: &Path) -> Option<PathBuf> {
         if path.is_absolute() || path.starts_with("~") {
             return Some(path.to_owned());
@@ -364,7 +373,8 @@ impl Event {
         self.raw.cwd.as_ref().map(|cwd| cwd.join(path))
     }
 
-    /// What the agent has read by the call; none where it only sees what it wrote itself.
+    /// The text that the call has returned to the agent; `None` if there is none, or if the tool returns only what the
+    /// agent itself has written.
     #[must_use]
     pub fn observation(&self) -> Option<Observation> {
         let tool = self.tool();
@@ -385,7 +395,8 @@ impl Event {
         (!text.trim().is_empty()).then_some(Observation { source, text: text.into() })
     }
 
-    /// What the call has read comes from elsewhere, or from where cannot be told: not from the user's own files.
+    /// Whether the result of the call may come from outside the user's own files: from a network, or from a source that
+    /// cannot be determined.
     #[must_use]
     pub fn foreign(&self) -> bool {
         if matches!(self.tool(), "Read" | "Grep" | "Glob" | "LS" | "NotebookRead") {
@@ -395,7 +406,7 @@ impl Event {
         let fetches = |action: &Action| match action {
             Action::Shell { .. } => {
                 let who = Who { name: "user", home: "/home/user" };
-                let reading = effect::read(action, who, &effect::shell::Nowhere);
+                let reading = effect::read(action, who, &effect::shell::NoFiles);
                 let reaches = [Verb::Connect, Verb::Send, Verb::Remote, Verb::Unknown];
                 reading.effects.iter().any(|effect| reaches.contains(&effect.verb))
             }
@@ -404,7 +415,8 @@ impl Event {
         actions.is_empty() || actions.iter().any(fetches)
     }
 
-    /// What can be told of an event that is not readable: its session, and all of its text as what was read.
+    /// Recovers session id and text from an event after a call that cannot be parsed: the whole text counts as an
+    /// observation. `None` for other events, and if no session id is found.
     #[must_use]
     pub fn salvaged(bytes: &[u8]) -> Option<(String, Observation)> {
         let text = String::from_utf8_lossy(bytes);
@@ -417,21 +429,21 @@ impl Event {
         Some((session, Observation { source: "an event that cannot be read".to_owned(), text: plain.into() }))
     }
 
-    /// The call may reach beyond what the engine can see: its name says nothing.
+    /// Whether the engine cannot tell from the tool's name what the call does.
     #[must_use]
     pub fn opaque(&self) -> bool {
         !SHELLS.contains(&self.tool()) && class(self.tool()).0 == Verb::Call
     }
 }
 
-/// The argument of one of these names; none where there are several, since it is not known which of them counts.
+/// The argument with one of these names; `None` if several are present, because it is unknown which one the host uses.
 fn one<'a>(input: &'a Value, names: &[&str]) -> Option<&'a Value> {
     let mut found = names.iter().filter_map(|name| input.get(*name)).filter(|value| !value.is_null());
     let first = found.next();
     first.filter(|_| found.next().is_none())
 }
 
-/// Every string of a value, but for the bytes of images and sounds, which are no text.
+/// All strings of a value, one per line, except the encoded bytes of images and audio, which are not text.
 pub(crate) fn words(value: &Value) -> String {
     let mut text = String::new();
     let mut open = vec![value];
@@ -454,7 +466,7 @@ pub(crate) fn words(value: &Value) -> String {
     text
 }
 
-/// A relative path below `cwd`. `sure`: it is a path, whatever it looks like.
+/// Makes a relative path absolute, below `cwd`. `sure`: the text is a path even if it does not look like one.
 fn join(text: &mut String, cwd: &Path, sure: bool) {
     let looks = text.contains('/') || text.starts_with('.');
     let path = Path::new(text.as_str());
@@ -464,13 +476,13 @@ fn join(text: &mut String, cwd: &Path, sure: bool) {
     }
 }
 
-/// Makes paths among arguments absolute, by the names under which they stand.
+/// Makes the paths among arguments absolute. The names of the arguments tell which ones are paths.
 fn resolve(value: &mut Value, cwd: &Path, depth: usize) {
     match value {
         Value::Object(fields) if depth < DEPTH => {
             for (key, field) in fields.iter_mut() {
                 let named = effect::file::names_a_path(key);
-                // the name alone says it, or the value looks like one: `to` may also be a person
+                // for other names the value must look like a path, too: `to` may also be a person
                 let sure = ["path", "file"].iter().any(|word| key.to_lowercase().contains(word));
                 match field {
                     Value::String(text) if named || sure => join(text, cwd, sure),
@@ -491,7 +503,7 @@ fn resolve(value: &mut Value, cwd: &Path, depth: usize) {
     }
 }
 
-/// A command as text, or as a list of words.
+/// A shell command from a text, or from a list of words, which are quoted.
 fn command(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -508,7 +520,7 @@ fn first(text: &str, most: usize) -> &str {
     text.char_indices().nth(most).and_then(|(at, _)| text.get(..at)).unwrap_or(text)
 }
 
-/// The beginning and the end of a text that is longer than `most` bytes.
+/// The text; if it is longer than `most` bytes, its beginning and its end with a mark between them.
 pub(super) fn ends(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -528,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_said_in_the_engines_terms() {
+    fn host_calls_become_engine_actions() {
         let call = |tool: &str, input: Value| {
             let event = json!({"hook_event_name": "PreToolUse", "cwd": "/p", "tool_name": tool, "tool_input": input});
             serde_json::to_value(actions(&event).unwrap()).unwrap()
@@ -542,7 +554,7 @@ mod tests {
         assert_eq!(
             call("exec_command", json!({"cmd": "ls", "workdir": "q"})),
             shell("ls", "/p"),
-            "Claude Code has none"
+            "Claude Code has no workdir"
         );
         assert_eq!(call("WebFetch", json!({"url": "http://x/"})), json!([{"type": "fetch", "url": "http://x/"}]));
         assert_eq!(call("TodoWrite", json!({"todos": []})), json!([]));
@@ -558,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lacks_its_argument_is_an_error() {
+    fn missing_argument_is_an_error() {
         for (tool, input) in [
             ("Bash", json!({})),
             ("Bash", json!({"command": 7})),
@@ -579,7 +591,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_is_not_known_and_names_a_tool_is_a_question() {
+    fn unknown_event_with_a_tool_is_decided() {
         let kind = |event: Value| Event::read(Host::Generic, event.to_string().as_bytes()).unwrap().kind();
         assert_eq!(kind(json!({"hook_event_name": "PreTool", "tool_name": "Bash"})), Kind::Before);
         assert_eq!(kind(json!({"tool_name": "Bash"})), Kind::Before);
@@ -589,7 +601,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_is_kept_with_its_source() {
+    fn observation_has_its_source_and_both_ends() {
         let event = json!({"hook_event_name": "PostToolUse", "tool_name": "WebFetch", "tool_input": {"url": "http://x/"},
             "tool_response": {"result": "a".repeat(200_000), "end": "the end"}});
         let event = Event::read(Host::ClaudeCode, event.to_string().as_bytes()).unwrap();
@@ -603,6 +615,6 @@ mod tests {
         };
         assert!(own("Read", json!({"file_path": "/p/README.md"})) && own("Bash", json!({"command": "ls -la"})));
         assert!(!own("Bash", json!({"command": "curl https://x.example"})) && !own("mcp__mail__read", json!({})));
-        assert!(!own("Bash", json!({"command": "frobnicate"})), "what it prints may come from anywhere");
+        assert!(!own("Bash", json!({"command": "frobnicate"})), "the origin of its output is unknown");
     }
 }

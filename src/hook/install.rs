@@ -1,19 +1,19 @@
-//! The hook in a host's settings: what is added, and what is taken out again. Pure; reading and writing is the caller's.
+//! Adds the hook to a host's settings, and removes it. All functions are pure; the caller reads and writes the files.
 //!
-//! Both hosts keep hooks in the same form: `hooks.EVENT` is a list of groups, each with a `matcher` and a list of `hooks`.
-//! Everything else in the file stays as it is, and so do other people's hooks.
+//! Both hosts keep hooks in the same form: `hooks.EVENT` is a list of groups, each with a `matcher` and a list of
+//! `hooks`. All other settings and hooks in the file stay as they are.
 //!
-//! Both hosts run a call whose hook is missing, killed, late or says nothing that they understand. So the command that is
-//! installed is a shell line around the guard ([`closed`]) which blocks whatever becomes of it.
+//! Both hosts run a call if its hook is missing, killed or late, or if its output makes no sense to them. The installed
+//! command is therefore a shell line around the guard ([`closed`]), which blocks the call in all these cases.
 
 use super::Host;
 use serde_json::{Map, Value, json};
 
-/// Seconds that the host waits. The hook answers well before.
+/// Seconds that the host waits for the hook. The hook answers well before.
 pub const TIMEOUT_S: u64 = 120;
-/// The events that the hook is asked at: whether they are about tools.
+/// The events that run the hook, and whether they concern a tool, so that they take a matcher.
 const EVENTS: [(&str, bool); 3] = [("PreToolUse", true), ("PostToolUse", true), ("UserPromptSubmit", false)];
-/// The same for Claude Code alone.
+/// Further events, for Claude Code only.
 const MORE: [(&str, bool); 1] = [("PostToolUseFailure", true)];
 
 /// Why the settings cannot be changed.
@@ -21,25 +21,28 @@ const MORE: [(&str, bool); 1] = [("PostToolUseFailure", true)];
 #[non_exhaustive]
 pub enum InstallError {
     /// The file is not JSON.
-    #[error("the settings are not JSON: {0}; mend the file first")]
+    #[error("the settings are not valid JSON: {0}; fix the file first")]
     Json(#[from] serde_json::Error),
     /// The file is not TOML.
-    #[error("the settings are not TOML: {0}; mend the file first")]
+    #[error("the settings are not valid TOML: {0}; fix the file first")]
     Toml(String),
-    /// A part of them has another form.
-    #[error("in the settings '{0}' is not {1}; mend the file first")]
+    /// A part of the settings has the wrong type: its name, and the type that it must have.
+    #[error("in the settings, '{0}' must be {1}; fix the file first")]
     Form(String, &'static str),
 }
 
-/// Seconds after which the shell line ends the guard, and those after which it kills it: before the host gives up.
+/// Seconds after which the shell line terminates the guard; less than the host waits.
 const LIMIT_S: u64 = 110;
+/// Seconds after [`LIMIT_S`] after which it kills the guard; still before the host gives up.
 const KILL_S: u64 = 5;
 
-/// The shell line that runs a hook and blocks the call whatever becomes of it. `command`: the hook's own command line.
+/// The shell line that runs the hook, and blocks the call if the hook fails in any way. `command`: the command line of
+/// the hook.
 ///
-/// Only silence or one JSON object with exit code 0 passes, and exit code 2 with what the guard wrote to standard error; a
-/// guard that is missing, killed, stopped, late or garbled, or that ends with another code, becomes exit code 2 with a
-/// reason: Codex takes an exit code 2 that says nothing for a broken hook, and runs the call.
+/// Two outcomes of the guard are passed on: exit code 0 with no output or with one JSON object, and exit code 2 with
+/// the guard's text on standard error. If the guard is missing, killed, stopped, late or garbled, or ends with another
+/// code, the line exits with code 2 and a reason. The reason matters: Codex takes a silent exit code 2 for a broken
+/// hook and runs the call.
 #[must_use]
 pub fn closed(command: &str) -> String {
     let script = format!(
@@ -49,10 +52,11 @@ pub fn closed(command: &str) -> String {
     format!("sh -c '{}'", script.replace('\'', "'\\''"))
 }
 
-/// The settings with the hook in them, once. `command`: its whole command line, as [`closed`] makes it.
+/// The settings with exactly one entry for the hook; a former entry is replaced. `command`: the whole shell line, from
+/// [`closed`].
 ///
 /// # Errors
-/// [`InstallError`]
+/// [`InstallError`] if the settings cannot be parsed or have another form.
 pub fn with_hook(host: Host, settings: &str, command: &str) -> Result<String, InstallError> {
     let mut root = parsed(settings)?;
     remove(&mut root)?;
@@ -65,7 +69,7 @@ pub fn with_hook(host: Host, settings: &str, command: &str) -> Result<String, In
             "timeout": TIMEOUT_S,
         });
         if let (Host::ClaudeCode, Some(fields)) = (host, hook.as_object_mut()) {
-            // Claude Code 2.1.295 or later; others leave what they do not know alone
+            // read by Claude Code 2.1.295 or later; earlier versions ignore unknown keys
             fields.insert("onFailure".to_owned(), json!("block"));
         }
         let mut group = Map::new();
@@ -78,17 +82,17 @@ pub fn with_hook(host: Host, settings: &str, command: &str) -> Result<String, In
     Ok(printed(&root))
 }
 
-/// The settings without the hook; what becomes empty by that is left out.
+/// The settings without the hook; groups and lists that become empty are removed, too.
 ///
 /// # Errors
-/// [`InstallError`]
+/// [`InstallError`] if the settings cannot be parsed or have another form.
 pub fn without_hook(settings: &str) -> Result<String, InstallError> {
     let mut root = parsed(settings)?;
     remove(&mut root)?;
     Ok(printed(&root))
 }
 
-/// A hook of ours in the settings, and where it stands.
+/// One of agrail's hooks in the settings, with its position.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Handler {
     pub event: String,
@@ -98,7 +102,7 @@ pub(super) struct Handler {
     pub hook: Value,
 }
 
-/// Every hook of ours, at any event.
+/// All of agrail's hooks, of any event.
 pub(super) fn handlers(settings: &str) -> Result<Vec<Handler>, InstallError> {
     let root = parsed(settings)?;
     let mut found = Vec::new();
@@ -114,22 +118,22 @@ pub(super) fn handlers(settings: &str) -> Result<Vec<Handler>, InstallError> {
     Ok(found)
 }
 
-/// The command lines of ours among the hooks before a tool call.
+/// The command lines of agrail's hooks that run before a tool call.
 ///
 /// # Errors
-/// [`InstallError`]
+/// [`InstallError`] if the settings cannot be parsed.
 pub fn installed(settings: &str) -> Result<Vec<String>, InstallError> {
     let command = |found: Handler| found.hook.get("command")?.as_str().map(str::to_owned);
     Ok(handlers(settings)?.into_iter().filter(|found| found.event == "PreToolUse").filter_map(command).collect())
 }
 
-/// The settings let nothing switch the hook off, as far as they say: what is wrong, in words.
+/// Why the hook might not run or not block, as far as the settings show; empty if nothing is wrong.
 #[must_use]
 pub fn doubts(host: Host, settings: &str) -> Vec<String> {
-    let Ok(root) = parsed(settings) else { return vec!["the settings cannot be read".to_owned()] };
+    let Ok(root) = parsed(settings) else { return vec!["cannot parse the settings".to_owned()] };
     let mut found = Vec::new();
     if root.get("disableAllHooks").and_then(Value::as_bool) == Some(true) {
-        found.push("disableAllHooks is set: no hook runs".to_owned());
+        found.push("disableAllHooks is set, so no hook runs".to_owned());
     }
     let groups = root.get("hooks").and_then(|h| h.get("PreToolUse")).and_then(Value::as_array);
     for group in groups.into_iter().flatten() {
@@ -137,15 +141,15 @@ pub fn doubts(host: Host, settings: &str) -> Vec<String> {
         for hook in hooks.into_iter().flatten().filter(|hook| ours(hook)) {
             let matcher = group.get("matcher").and_then(Value::as_str).unwrap_or_default();
             if !matches!(matcher, "" | "*" | ".*") {
-                found.push(format!("the hook is only asked about '{matcher}'"));
+                found.push(format!("the hook runs only for tools that match '{matcher}'"));
             }
             if host == Host::ClaudeCode && hook.get("onFailure").and_then(Value::as_str) != Some("block") {
-                found.push("onFailure is not 'block': a hook that is killed lets the call run".to_owned());
+                found.push("onFailure is not 'block', so the call runs if the hook is killed".to_owned());
             }
             let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
             if !command.contains("exit 2") {
                 found.push(
-                    "the command does not end in exit 2: a guard that is missing or killed lets the call run"
+                    "the command does not fall back to exit 2, so the call runs if the guard is missing or killed"
                         .to_owned(),
                 );
             }
@@ -158,7 +162,7 @@ fn ours(hook: &Value) -> bool {
     let command = hook.get("command").and_then(Value::as_str).unwrap_or_default().trim();
     let hosts = [Host::ClaudeCode, Host::Codex, Host::Generic];
     let mut words = command.split_whitespace().skip_while(|word| *word != "hook").skip(1);
-    // options may follow, or the rest of the shell line
+    // the host's name may be followed by options or by the rest of the shell line
     let name = words.next().unwrap_or_default().trim_end_matches([')', ';', '\'', '"']);
     hosts.iter().any(|host| host.name() == name) && command.contains("agrail")
 }
@@ -235,7 +239,7 @@ mod tests {
 "#;
 
     #[test]
-    fn it_is_put_in_once_beside_others_and_taken_out_again() {
+    fn hook_is_added_once_beside_others_and_removed() {
         for host in [Host::ClaudeCode, Host::Codex] {
             for before in ["", "{}", OTHERS] {
                 let command = |folder: &str| closed(&format!("{folder}/agrail hook {}", host.name()));
@@ -255,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_switches_it_off_is_told() {
+    fn settings_that_disable_the_hook_are_found() {
         let settings = with_hook(Host::ClaudeCode, "{}", &closed("agrail hook claude-code")).unwrap();
         let open = with_hook(Host::ClaudeCode, "{}", "agrail hook claude-code").unwrap();
         assert_eq!(doubts(Host::ClaudeCode, &open).len(), 1);
@@ -266,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_another_form_are_left_alone() {
+    fn malformed_settings_are_refused() {
         for settings in ["[]", "{", "{\"hooks\": []}", "{\"hooks\": {\"PreToolUse\": {}}}"] {
             assert!(with_hook(Host::ClaudeCode, settings, "agrail").is_err(), "{settings}");
         }

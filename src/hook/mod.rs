@@ -1,12 +1,12 @@
-//! In front of a coding agent: the host runs a command before each tool call, and obeys what it answers.
+//! The hook of a coding agent: the host runs a command before each tool call and obeys its answer.
 //!
-//! 1. [`Event`] is what the host writes to the command's standard input; [`actions`](Event::actions) says what the call
-//!    would do, in the engine's own terms. Nothing is decided here.
-//! 2. [`Sessions`] remembers, in a small local database, what the user asked for, what the agent has read, and which
-//!    credentials: a later call is judged by it.
-//! 3. [`decide`] asks the guard; [`Host::answer`] puts the verdict into the host's own words.
-//! 4. Where the guard has nothing against a call the hook is silent, so that the host's own permissions hold; an `allow` of
-//!    ours would pass over them. What cannot be decided blocks (exit code 2).
+//! 1. The host writes an [`Event`] to the command's standard input. [`actions`](Event::actions) translates the call
+//!    into the engine's actions; nothing is decided here.
+//! 2. [`Sessions`] keeps the user's request, the agent's observations and the credentials that it has read, in a small
+//!    local database. Later calls are judged in this context.
+//! 3. [`decide`] asks the guard; [`Host::answer`] translates the verdict into the host's protocol.
+//! 4. If the guard has no objection, the hook prints nothing, so that the host's own permissions still apply; an
+//!    explicit `allow` would override them. If no decision can be made, the call is blocked (exit code 2).
 //!
 //! Contracts: Claude Code hooks (`code.claude.com/docs/en/hooks`), Codex hooks (`developers.openai.com/codex/hooks`).
 
@@ -19,43 +19,43 @@ mod transcript;
 pub mod trust;
 
 pub use answer::{Answer, Host};
+#[cfg(feature = "mcp")]
 pub(crate) use event::words;
 pub use event::{Event, EventError, Kind, MOST_BYTES};
-pub(crate) use session::private;
 pub use session::{SessionError, Sessions};
 
 use crate::Guard;
 use crate::action::{Action, Context, Identity};
-use crate::facts::Environment;
+use crate::machine::Environment;
 use crate::untrusted::redact;
 use crate::verdict::Verdict;
 
-/// Why a call could not be decided. Never a reason to let it run.
+/// Why no decision could be made. The call must not run then.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HookError {
-    /// The event cannot be read.
+    /// The event cannot be parsed, or a field is missing.
     #[error(transparent)]
     Event(#[from] EventError),
-    /// The session's database cannot be used.
+    /// The session database cannot be used.
     #[error(transparent)]
     Session(#[from] SessionError),
 }
 
-/// For whom the agent works, and on which machine.
+/// On whose behalf, and on which machine, the agent works.
 #[derive(Debug, Clone)]
 pub struct Desk {
-    /// Whose account it is.
+    /// The identity for which the agent acts.
     pub identity: Identity,
-    /// The machine.
+    /// The machine that is probed for facts; `None`: no machine is probed.
     pub environment: Option<Environment>,
 }
 
-/// The verdict on a call that is about to be made, the gravest one if it does several things; `None` if it does nothing
-/// that a guard is asked about.
+/// Judges the call that the host is about to make: the most severe verdict if the call consists of several actions;
+/// `None` if it touches nothing outside the conversation.
 ///
 /// # Errors
-/// [`HookError`]
+/// [`HookError::Event`] if the call lacks an argument, [`HookError::Session`] if the session database fails.
 pub async fn decide(
     guard: &Guard,
     sessions: &Sessions,
@@ -87,20 +87,20 @@ pub async fn decide(
         }
     }
     if secrets {
-        // it counts once the host says that the call was made
+        // confirmed once the host reports that the call was made
         sessions.may_hold(&event.session(), event.call(), &name(&actions))?;
     }
     Ok(gravest)
 }
 
-/// Takes note of what is not a question: what the user asks for, what a tool has answered.
+/// Records an event that needs no answer: a prompt of the user, or the result of a tool call.
 ///
 /// # Errors
-/// [`HookError`]
+/// [`HookError::Session`] if the session database fails.
 pub fn note(sessions: &Sessions, event: &Event) -> Result<(), HookError> {
     match event.kind() {
         Kind::Before | Kind::Other => {}
-        // what begins with a tag is the host's, or comes from a timer
+        // a prompt that begins with a tag was written by the host or a timer, not by the user
         Kind::Asked if event.prompt().trim_start().starts_with('<') => {}
         Kind::Asked => sessions.asked(&event.session(), event.prompt())?,
         Kind::After => {
@@ -113,7 +113,7 @@ pub fn note(sessions: &Sessions, event: &Event) -> Result<(), HookError> {
     Ok(())
 }
 
-/// What is read, in a few words.
+/// The text of the first action, redacted; at most 200 characters are taken.
 fn name(actions: &[Action]) -> String {
     let text: String = actions.first().map(|a| a.text().chars().take(200).collect()).unwrap_or_default();
     redact(&text).into_owned()

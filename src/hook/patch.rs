@@ -1,23 +1,23 @@
-//! The files that a patch of `apply_patch` changes.
+//! Parses a patch of `apply_patch` into the changes that it makes to files.
 
-/// What is done to one file.
+/// A change to one file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// It is made or changed.
+    /// The file is created or changed.
     Write {
         /// The file.
         path: String,
-        /// The lines that are added.
+        /// The added lines.
         added: String,
     },
-    /// It is removed, or moved elsewhere.
+    /// The file is deleted, or moved elsewhere.
     Delete {
         /// The file.
         path: String,
     },
 }
 
-/// The changes of a patch in their order; `None` if it is not one.
+/// The changes of a patch in their order; `None` if the text is not a patch.
 pub(super) fn changes(patch: &str) -> Option<Vec<Change>> {
     let mut changes = Vec::new();
     for line in patch.lines() {
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_is_found() {
+    fn patch_yields_every_changed_file() {
         let patch = "*** Begin Patch\n*** Update File: a\n@@\n-old\n+new\n*** Update File: b\n*** Move to: c\n+x\n*** Delete File: d\n*** End Patch";
         let write = |path: &str, added: &str| Change::Write { path: path.to_owned(), added: added.to_owned() };
         let delete = |path: &str| Change::Delete { path: path.to_owned() };

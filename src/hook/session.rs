@@ -1,91 +1,86 @@
-//! What a session has seen so far, in a small local database.
+//! The history of each session, in a small local database: requests, observations and credentials that were read.
 //!
-//! It is not the memory: nothing is learnt here, and what is older than two weeks is dropped. A database that cannot be
-//! used is an error, never an empty session: what was read would be forgotten.
+//! This is not the memory: nothing is learnt here, and rows older than two weeks are dropped. An unusable database is
+//! an error and never an empty session, because an empty session would hide what the agent has read.
 
 use super::event::ends;
 use super::transcript::{KEPT, newest};
 use crate::action::Observation;
 use crate::provenance::orders;
+use crate::store::{Format, StoreError};
 use crate::untrusted::Untrusted;
 use crate::untrusted::redact;
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, params};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Waits that long for another process that writes.
-const BUSY: Duration = Duration::from_secs(2);
-/// Observations that are looked at, newest first, and orders in any of them.
+/// Most observations that are recalled, newest first.
 const OBSERVATIONS: usize = 24;
+/// Most excerpts with instructions that are recalled, newest first, from any observation.
 const ORDERS: usize = 120;
-/// Bytes that are looked at of each.
+/// Most bytes that are recalled of one kind of row.
 const READ: usize = 96 * 1024;
-/// What is kept of one observation, and of the orders in it, bytes.
+/// Most bytes that are kept of one observation, and of the instructions in it separately.
 const KEPT_OF_ONE: usize = 16 * 1024;
-/// Rows of a kind that are kept of one session.
+/// Most rows of one kind that are kept per session.
 const ROWS: i64 = 150;
-/// Seconds that a row is kept.
+/// Seconds for which a row is kept (two weeks).
 const AGE: i64 = 14 * 24 * 3600;
-const SCHEMA: &str = "
-    CREATE TABLE IF NOT EXISTS seen(
-        id INTEGER PRIMARY KEY, session TEXT NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL,
-        source TEXT NOT NULL, text TEXT NOT NULL);
-    CREATE INDEX IF NOT EXISTS seen_session ON seen(session, kind, id);";
+const FORMAT: Format = Format {
+    name: "sessions",
+    application: 0,
+    migrations: &["CREATE TABLE IF NOT EXISTS seen(
+            id INTEGER PRIMARY KEY, session TEXT NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL,
+            source TEXT NOT NULL, text TEXT NOT NULL);
+        CREATE INDEX IF NOT EXISTS seen_session ON seen(session, kind, id);"],
+    pragmas: "PRAGMA synchronous = NORMAL",
+    folder: true,
+    wait: Duration::from_secs(2),
+};
 
 /// Why the database cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// SQLite's words.
-    #[error("the database of sessions cannot be used: {0}")]
+    /// SQLite failed.
+    #[error("cannot use the session database: {0}")]
     Database(#[from] rusqlite::Error),
-    /// Its folder cannot be made.
-    #[error("the folder of the database of sessions cannot be made: {0}")]
-    Folder(#[from] std::io::Error),
+    /// The file cannot be opened.
+    #[error("cannot open the session database: {0}")]
+    Open(#[from] StoreError),
 }
 
-/// The sessions of this account.
+/// The sessions of one account.
 #[derive(Debug)]
 pub struct Sessions {
     database: Mutex<Connection>,
 }
 
-/// What one session has seen.
+/// The history of one session.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct Session {
+    /// The user's newest prompts, oldest first.
     pub request: String,
+    /// Observations from outside the user's own files: excerpts with instructions, then the others, each oldest first.
     pub observations: Vec<Observation>,
+    /// The same from the user's own files.
     pub local: Vec<Observation>,
+    /// Calls that have read credentials, newest first.
     pub held: Vec<String>,
 }
 
 impl Sessions {
-    /// Opens the database, or makes it.
+    /// Opens the database; creates the file if it does not exist.
     ///
     /// # Errors
     /// [`SessionError`]
     pub fn open(path: &Path) -> Result<Self, SessionError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = match Connection::open_with_flags(path, flags) {
-            Ok(connection) => connection,
-            Err(_) => {
-                private(path)?;
-                Connection::open(path)?
-            }
-        };
-        connection.busy_timeout(BUSY)?;
-        connection.pragma_update(None, "synchronous", "NORMAL")?;
-        let made: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        if made == 0 {
-            connection.pragma_update(None, "journal_mode", "WAL")?;
-            connection.execute_batch(SCHEMA)?;
-            connection.pragma_update(None, "user_version", 1)?;
-        }
+        let connection = FORMAT.open(path)?;
         Ok(Self { database: Mutex::new(connection) })
     }
 
-    /// The user said this.
+    /// Records a prompt of the user.
     ///
     /// # Errors
     /// [`SessionError`]
@@ -93,8 +88,8 @@ impl Sessions {
         self.add(session, "request", "", text)
     }
 
-    /// The agent has read this. `foreign`: it is not the user's own. What it asks for is kept longer than the rest, so that
-    /// what is read later does not push it out.
+    /// Records that the agent has read an observation. `foreign`: it may come from outside the user's own files.
+    /// Instructions in it are also kept separately, so that later observations do not push them out.
     ///
     /// # Errors
     /// [`SessionError`]
@@ -107,7 +102,8 @@ impl Sessions {
         self.add(session, kind, &observation.source, &redact(&ends(observation.text.read(), KEPT_OF_ONE)))
     }
 
-    /// A call that reads credentials may be made. Without an id of the call it counts at once.
+    /// Records that a call which reads credentials may be made. It counts once [`Sessions::holds`] confirms the call;
+    /// without an id of the call it counts at once. `what`: a short description of the call.
     ///
     /// # Errors
     /// [`SessionError`]
@@ -118,7 +114,7 @@ impl Sessions {
         }
     }
 
-    /// The call was made: what it reads is now held.
+    /// Confirms that a call was made: the agent now has the credentials that it reads.
     ///
     /// # Errors
     /// [`SessionError`]
@@ -138,7 +134,7 @@ impl Sessions {
             "INSERT INTO seen(session, at, kind, source, text) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![session, now, kind, source, text],
         )?;
-        // what was held stays held
+        // credentials that were read stay on record
         writing.execute(
             "DELETE FROM seen WHERE session = ?1 AND kind = ?2 AND kind <> 'held' AND id NOT IN
              (SELECT id FROM seen WHERE session = ?1 AND kind = ?2 ORDER BY id DESC LIMIT ?3)",
@@ -149,7 +145,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// What a session has seen.
+    /// The history of a session; empty for a new one.
     ///
     /// # Errors
     /// [`SessionError`]
@@ -168,7 +164,7 @@ impl Sessions {
         Ok(Session { request, observations, local, held })
     }
 
-    /// What was read, newest first, as much as is looked at.
+    /// The newest observations of a kind, newest first: at most `most`, and at most [`READ`] bytes.
     fn newest(&self, session: &str, kind: &str, most: usize) -> Result<Vec<Observation>, SessionError> {
         let mut bytes = 0;
         let rows = self.rows(session, kind, most)?.into_iter().take_while(|(_, text)| {
@@ -178,13 +174,14 @@ impl Sessions {
         Ok(rows.map(|(source, text)| Observation { source, text: Untrusted::from(text) }).collect())
     }
 
-    /// What a session has read, and which credentials.
+    /// The foreign observations of a session, and the calls that have read credentials.
+    #[cfg(feature = "mcp")]
     pub(crate) fn observed(&self, session: &str) -> Result<(Vec<Observation>, Vec<String>), SessionError> {
         let found = self.recall(session)?;
         Ok((found.observations, found.held))
     }
 
-    /// The newest rows of a kind, newest first.
+    /// The newest rows of a kind, newest first: (source, text).
     fn rows(&self, session: &str, kind: &str, most: usize) -> Result<Vec<(String, String)>, SessionError> {
         let database = self.database();
         let mut rows = database.prepare_cached(
@@ -200,18 +197,6 @@ impl Sessions {
     }
 }
 
-/// A file that only its owner can read, in a folder of the same kind: what people and tools say is nobody else's.
-pub(crate) fn private(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    }
-    if !path.exists() {
-        std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-    }
-    Ok(())
-}
-
 const _: () = assert!(KEPT < READ && KEPT_OF_ONE * 2 < READ);
 
 #[cfg(test)]
@@ -224,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_recalled_and_no_other() {
+    fn recall_returns_that_session_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/sessions.db");
         let sessions = Sessions::open(&path).unwrap();
@@ -240,11 +225,11 @@ mod tests {
         let found = other.recall("a").unwrap();
         assert_eq!(found.request, "one\ntwo");
         assert_eq!((found.observations, found.local), (vec![seen("page")], vec![seen("readme")]));
-        assert_eq!(found.held, ["cat .netrc"], "a call that was refused holds nothing");
+        assert_eq!(found.held, ["cat .netrc"], "a refused call has read nothing");
     }
 
     #[test]
-    fn what_is_kept_is_bounded_and_the_newest() {
+    fn history_is_bounded_and_keeps_the_newest() {
         let folder = tempfile::tempdir().unwrap();
         let sessions = Sessions::open(&folder.path().join("s.db")).unwrap();
         sessions.may_hold("a", None, "the key").unwrap();
@@ -263,13 +248,13 @@ mod tests {
         assert!(found.observations.last().unwrap().text.read().starts_with("299 "));
         assert!(
             found.observations.iter().any(|o| o.text.read().contains("evil.example")),
-            "an order is not pushed out"
+            "an instruction is not pushed out"
         );
         assert_eq!(found.held, ["the key"]);
     }
 
     #[test]
-    fn a_database_that_is_none_is_an_error() {
+    fn invalid_database_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.db");
         std::fs::write(&path, "x".repeat(8_192)).unwrap();

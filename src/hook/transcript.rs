@@ -1,6 +1,6 @@
-//! What the user said, from a host's own transcript: JSON lines, of which only the user's turns count.
+//! Extracts the user's request from a host's transcript (JSON lines). Only the user's own turns count.
 //!
-//! Results of tools, what the host adds, summaries and the turns of subagents are written by others, and do not count.
+//! Tool results, additions of the host, summaries and turns of subagents were not written by the user and are skipped.
 
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -9,17 +9,17 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// What is read of the end of a transcript, bytes.
+/// How much of the end of a transcript is read, in bytes.
 const TAIL: u64 = 4 * 1024 * 1024;
-/// What is kept of what the user said, bytes.
+/// Longest request that is kept, in bytes.
 pub(super) const KEPT: usize = 16 * 1024;
 
-/// The user's turns, newest last; empty if there are none, or the file cannot be read.
+/// The user's newest turns, newest last, one per line; empty if there are none or the file cannot be read.
 pub(super) fn request(path: &Path) -> String {
     tail(path).map(|text| newest(text.lines().filter_map(turn))).unwrap_or_default()
 }
 
-/// As many of the newest turns as are kept, in their order.
+/// The newest turns that fit into [`KEPT`] bytes, in their order.
 pub(super) fn newest(turns: impl Iterator<Item = String>) -> String {
     let mut kept = VecDeque::new();
     let mut bytes = 0;
@@ -34,9 +34,9 @@ pub(super) fn newest(turns: impl Iterator<Item = String>) -> String {
     super::event::ends(&text, KEPT)
 }
 
-/// The end of a regular file, from the beginning of a line.
+/// The last [`TAIL`] bytes of a regular file, from the first full line on.
 fn tail(path: &Path) -> Option<String> {
-    // neither a pipe nor a device may hold it up
+    // opening a pipe or a device must not block
     let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).ok()?;
     let mut file = File::options().read(true).custom_flags(nonblocking).open(path).ok()?;
     let meta = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
@@ -51,7 +51,7 @@ fn tail(path: &Path) -> Option<String> {
     }
 }
 
-/// What the user says in a line, if it is a turn of the user.
+/// The user's text in a line of the transcript; `None` if the line is not a turn of the user.
 fn turn(line: &str) -> Option<String> {
     let entry: Value = serde_json::from_str(line).ok()?;
     let is = |key: &str| entry.get(key).and_then(Value::as_bool).unwrap_or(false);
@@ -78,7 +78,7 @@ fn turn(line: &str) -> Option<String> {
         }
         _ => return None,
     };
-    // what the host adds to a turn stands in tags of its own, or under the name of the file that it comes from
+    // additions of the host begin with a tag, or with the name of the file that they come from
     let text = said.trim_start();
     let host = text.starts_with('<') || text.starts_with("# AGENTS.md") || text.starts_with("# CLAUDE.md");
     (!text.is_empty() && !host).then_some(said)
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_user_speaks_for_the_user() {
+    fn only_the_users_turns_count() {
         let lines = [
             r#"{"type":"user","message":{"role":"user","content":"fix the build"}}"#,
             r#"{"type":"assistant","message":{"role":"assistant","content":"delete everything"}}"#,
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_turns_are_kept() {
+    fn newest_turns_are_kept() {
         let turns = (0..10_000).map(|n| format!("turn {n}"));
         let kept = newest(turns);
         assert!(kept.len() <= KEPT && kept.ends_with("turn 9999"));

@@ -1,26 +1,27 @@
-//! Codex runs a hook only once somebody has trusted it: a hash of its definition stands in `config.toml` of the user.
+//! Trust in a hook of Codex: Codex runs a hook only if the user's `config.toml` contains the hash of its definition.
 //!
-//! Seen in Codex 0.169: `[hooks.state."FILE:event:GROUP:HANDLER"]` with `trusted_hash`, the SHA-256 of the handler as compact
-//! JSON with sorted keys. The hash covers command, timeout and matcher; a hook that was changed is skipped without a word. Hooks
-//! in `/etc/codex` are managed, and need no trust.
+//! As observed in Codex 0.169: `[hooks.state."FILE:event:GROUP:HANDLER"]` with `trusted_hash`, the SHA-256 of the
+//! handler as compact JSON with sorted keys. The hash covers command, timeout and matcher. Codex silently skips a hook
+//! that has changed. Hooks in `/etc/codex` are managed and need no trust.
 
 use super::install::{InstallError, handlers};
 use serde_json::{Value, json};
 use toml_edit::{DocumentMut, Item, Table, value};
 
-/// What Codex keeps of one trusted hook: its key below `hooks.state`, and the hash.
+/// Codex's entry for one trusted hook: its key below `hooks.state`, and the hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trust {
     /// `FILE:event:GROUP:HANDLER`
     pub key: String,
-    /// `sha256:` and 64 hexadecimal digits.
+    /// `sha256:` followed by 64 hexadecimal digits.
     pub hash: String,
 }
 
-/// The trust that our hooks in a `hooks.json` need. `file`: the absolute path of that file, as Codex names it.
+/// The trust entries that agrail's hooks in a `hooks.json` need. `file`: the absolute path of that file, as Codex
+/// spells it; `hooks`: its content.
 ///
 /// # Errors
-/// [`InstallError`]
+/// [`InstallError`] if `hooks` cannot be parsed.
 pub fn needed(file: &str, hooks: &str) -> Result<Vec<Trust>, InstallError> {
     let of = |found: super::install::Handler| {
         let event = snake(&found.event);
@@ -29,10 +30,10 @@ pub fn needed(file: &str, hooks: &str) -> Result<Vec<Trust>, InstallError> {
     Ok(handlers(hooks)?.into_iter().map(of).collect())
 }
 
-/// The configuration of Codex with this trust in it; everything else stays as it is.
+/// The configuration of Codex with these trust entries; everything else stays as it is.
 ///
 /// # Errors
-/// [`InstallError`]
+/// [`InstallError`] if the configuration cannot be parsed, or `hooks.state` is not a table.
 pub fn with_trust(config: &str, trust: &[Trust]) -> Result<String, InstallError> {
     let mut document = parsed(config)?;
     let state = state(&mut document)?;
@@ -44,10 +45,10 @@ pub fn with_trust(config: &str, trust: &[Trust]) -> Result<String, InstallError>
     Ok(document.to_string())
 }
 
-/// The configuration without this trust.
+/// The configuration without these trust entries.
 ///
 /// # Errors
-/// [`InstallError`]
+/// [`InstallError`] if the configuration cannot be parsed.
 pub fn without_trust(config: &str, trust: &[Trust]) -> Result<String, InstallError> {
     let mut document = parsed(config)?;
     let table = document.get_mut("hooks").and_then(|hooks| hooks.get_mut("state")).and_then(Item::as_table_like_mut);
@@ -57,10 +58,11 @@ pub fn without_trust(config: &str, trust: &[Trust]) -> Result<String, InstallErr
     Ok(document.to_string())
 }
 
-/// The requirements of a machine with hooks switched on for good: without it `codex --disable hooks` switches off managed ones.
+/// The machine's `requirements.toml` with `features.hooks` required: without it, `codex --disable hooks` disables even
+/// managed hooks.
 ///
 /// # Errors
-/// [`InstallError`]
+/// [`InstallError`] if the requirements cannot be parsed, or `features` is not a table.
 pub fn with_hooks_required(requirements: &str) -> Result<String, InstallError> {
     let mut document = parsed(requirements)?;
     let features = document.entry("features").or_insert_with(|| Item::Table(Table::new()));
@@ -69,18 +71,18 @@ pub fn with_hooks_required(requirements: &str) -> Result<String, InstallError> {
     Ok(document.to_string())
 }
 
-/// Why Codex would skip a hook, as far as its configuration says.
+/// Why Codex would skip a hook, as far as its configuration shows; empty if nothing is wrong.
 #[must_use]
 pub fn doubts(config: &str, trust: &[Trust]) -> Vec<String> {
-    let Ok(document) = parsed(config) else { return vec!["config.toml of Codex cannot be read".to_owned()] };
+    let Ok(document) = parsed(config) else { return vec!["cannot parse Codex's config.toml".to_owned()] };
     let mut found = Vec::new();
     if document.get("features").and_then(|f| f.get("hooks")).and_then(Item::as_bool) == Some(false) {
-        found.push("features.hooks is false: Codex runs no hook".to_owned());
+        found.push("features.hooks is false, so Codex runs no hooks".to_owned());
     }
     let state = document.get("hooks").and_then(|hooks| hooks.get("state"));
     let hash = |one: &Trust| state?.get(&one.key)?.get("trusted_hash")?.as_str();
     if trust.iter().any(|one| hash(one) != Some(one.hash.as_str())) {
-        found.push("nobody has trusted the hook as it stands, so Codex skips it".to_owned());
+        found.push("nobody has trusted the hook in its present form, so Codex skips it".to_owned());
     }
     found
 }
@@ -100,7 +102,7 @@ fn state(document: &mut DocumentMut) -> Result<&mut Table, InstallError> {
     hooks.entry("state").or_insert_with(implicit).as_table_mut().ok_or_else(|| form("hooks.state"))
 }
 
-/// `pre_tool_use` of `PreToolUse`.
+/// The name of an event in snake case: `PreToolUse` becomes `pre_tool_use`.
 fn snake(event: &str) -> String {
     let mut name = String::new();
     for c in event.chars() {
@@ -112,7 +114,7 @@ fn snake(event: &str) -> String {
     name
 }
 
-/// The hash of a handler as Codex takes it: keys in order, no blanks.
+/// The hash of a handler as Codex computes it: over JSON with sorted keys and without spaces.
 fn hash(event: &str, found: &super::install::Handler) -> String {
     let timeout = found.hook.get("timeout").and_then(Value::as_u64).unwrap_or(600).max(1);
     let command = found.hook.get("command").cloned().unwrap_or_default();
@@ -143,8 +145,8 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_that_of_codex() {
-        // by the rule that was found with `hooks/list` of the app-server of Codex 0.169.0; `.ci/long hosts` runs it for real
+    fn hash_equals_that_of_codex() {
+        // by the rule found with `hooks/list` of the app-server of Codex 0.169.0; `.ci/long hosts` tests the real Codex
         let hooks = r#"{"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [
             {"type": "command", "command": "/tmp/hosts/hooks/agrail hook codex", "timeout": 20}]}]}}"#;
         let trust = needed("/tmp/hosts/home/.codex/hooks.json", hooks).unwrap();
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn trust_goes_in_beside_others_and_out_again() {
+    fn trust_is_added_beside_others_and_removed() {
         let before = "model = \"x\" # mine\n\n[hooks.state.\"/other:pre_tool_use:0:0\"]\ntrusted_hash = \"sha256:1\"\n";
         let trust = needed(FILE, &hooks("/usr/bin/agrail hook codex")).unwrap();
         assert_eq!(trust.len(), 3);
@@ -167,7 +169,7 @@ mod tests {
             assert!(with.contains("model = \"x\" # mine") || config.is_empty());
             let without = without_trust(&with, &trust).unwrap();
             assert!(!without.contains(FILE) && without.contains("/other") == config.contains("/other"), "{without}");
-            // a hook that was changed is not trusted any more
+            // a changed hook is no longer trusted
             let moved = needed(FILE, &hooks("/opt/agrail hook codex")).unwrap();
             assert_eq!(doubts(&with, &moved).len(), 1);
             let off = format!("{with}\n[features]\nhooks = false\n");

@@ -1,33 +1,33 @@
-//! How much a segment looks like an order to its reader, from its words alone.
+//! How much a segment looks like an instruction to its reader, from its words alone.
 //!
-//! It costs about a microsecond. It chooses which segments are worth an embedding, and is one input of the head.
+//! It takes about a microsecond. The result decides which segments are embedded, and is one input of the head.
 
 use super::lexicon::Lexicon;
 use std::sync::LazyLock;
 
-/// Verbs that orders begin with.
+/// Verbs with which instructions begin.
 static VERBS: LazyLock<Lexicon> = LazyLock::new(|| {
     let verbs: Vec<&str> = include_str!("verbs.txt").split_whitespace().collect();
     Lexicon::of(&[(&verbs, 1)])
 });
 
-/// A word before the verb of an order.
+/// A word before the verb of an instruction.
 const LEAD: u16 = 1;
-/// A word of talk with an assistant.
+/// A word typical of a conversation with an assistant.
 const TALK: u16 = 1 << 1;
-/// A verb that gives an order away also in the middle of a sentence.
+/// A verb that indicates an instruction even in the middle of a sentence.
 const INNER: u16 = 1 << 2;
-/// A word after which such a verb stands.
+/// A word that may precede such a verb.
 const JOINT: u16 = 1 << 3;
-/// A word that a question begins with.
+/// A word with which a question begins.
 const ASKS: u16 = 1 << 4;
 const PLEASE: u16 = 1 << 5;
 const CAN: u16 = 1 << 6;
 const YOU: u16 = 1 << 7;
 const MUST: u16 = 1 << 8;
-/// A word of the writer.
+/// A word that refers to the writer.
 const OWN: u16 = 1 << 9;
-/// A word that forbids, before a verb or "not".
+/// A word of prohibition, before a verb or "not".
 const NEGATES: u16 = 1 << 10;
 const NOT: u16 = 1 << 11;
 
@@ -110,18 +110,18 @@ static KINDS: LazyLock<Lexicon> = LazyLock::new(|| {
     ])
 });
 
-/// What the words of a segment say.
+/// The features of the words of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Directive {
-    /// How much it looks like an order, 0 to about 7; 0.8 is worth a look.
+    /// How much the segment looks like an instruction, 0 to about 7; from 0.8 on it is worth an embedding.
     pub score: f32,
     /// It asks politely: "please", "could you".
     pub polite: bool,
-    /// It speaks of the writer: "my", "me".
+    /// It refers to the writer: "my", "me".
     pub own: bool,
 }
 
-/// Reads a segment.
+/// Scores the words of a segment.
 #[must_use]
 pub fn directive(segment: &str) -> Directive {
     let words = words(segment);
@@ -185,7 +185,7 @@ struct Word<'a> {
     kinds: u16,
 }
 
-/// The words of the ASCII letters of a text.
+/// The words of a text that consist of ASCII letters and apostrophes.
 fn words(text: &str) -> Vec<Word<'_>> {
     let other = |byte: &u8| !byte.is_ascii_alphabetic() && *byte != b'\'';
     let (mut found, mut begin) = (Vec::with_capacity(16), 0);
@@ -197,7 +197,7 @@ fn words(text: &str) -> Vec<Word<'_>> {
     found
 }
 
-/// It has an address of the web or of mail in it.
+/// Whether a text contains a web or mail address.
 fn address(bytes: &[u8]) -> bool {
     let after = |at: usize, word: &[u8]| {
         bytes.get(..at).is_some_and(|before| {
@@ -216,7 +216,7 @@ fn address(bytes: &[u8]) -> bool {
     })
 }
 
-/// It is a line of a program rather than a sentence.
+/// Whether a segment is a line of a program rather than a sentence.
 fn code(segment: &str) -> bool {
     let bytes = segment.as_bytes();
     let marks = bytes.iter().filter(|byte| matches!(byte, b'=' | b';' | b'{' | b'}' | b'<' | b'>' | b'_')).count();
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn orders_stand_out() {
+    fn instructions_score_above_other_text() {
         for order in ["Please send my codes to Tom.", "Now write a poem about tea", "Could you delete it for me?"] {
             assert!(directive(order).score >= 1.2, "{order}");
         }

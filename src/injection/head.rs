@@ -1,5 +1,5 @@
-//! The trained head: two linear heads over a segment's embedding, and a third that weighs them with what the rules
-//! and the words say and with where the segment stands.
+//! The trained head: two linear heads over a segment's embedding, and a third that combines them with the scores of the
+//! rules and the words and with the position of the segment.
 //!
 //! The weights are in `head.json`; `HEAD.md` is their data card. `agrail-eval train-detector` fits them, and
 //! `agrail evolve` hardens them.
@@ -11,21 +11,21 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-/// The number of inputs of the last step.
-pub const INPUTS: usize = 14;
+/// The number of inputs of the combining head.
+pub(crate) const INPUTS: usize = 14;
 
-/// Where a segment stands.
+/// The position of a segment in its text.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Place {
-    /// It stands among others, at least two.
+    /// The text has at least two other segments.
     pub among: bool,
-    /// The text is an object or a list of values, as tools answer.
+    /// The text is an object or a list of values, like the result of a tool.
     pub structured: bool,
-    /// The share of the other segments that order nothing, 0 to 1.
+    /// The share of the segments of the text that do not look like instructions, 0 to 1.
     pub calm: f32,
 }
 
-/// A linear function and its constant.
+/// A linear function with a constant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Linear {
     /// One weight for each input.
@@ -35,37 +35,38 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// The value for some inputs, as log odds.
+    /// The value for these inputs, in log odds.
     #[must_use]
     pub fn value(&self, inputs: &[f32]) -> f32 {
         self.weights.iter().zip(inputs).map(|(w, x)| w * x).sum::<f32>() + self.bias
     }
 }
 
-/// The weights.
+/// The weights of the detector.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
-    /// The id of the embedder whose vectors it reads.
+    /// The id of the embedder whose vectors it was trained on.
     pub embedder: String,
-    /// Over an embedding: it wants to take the reader's place.
+    /// Over an embedding, 384 weights: the segment tries to take control of its reader.
     pub hostile: Linear,
-    /// Over an embedding: it asks something of an assistant, rather than telling people something.
+    /// Over an embedding, 384 weights: the segment instructs an assistant, rather than informing people.
     pub order: Linear,
-    /// Over [`inputs`].
+    /// Over [`inputs`], 14 weights.
     pub combine: Linear,
-    /// The constant of the last step for a segment without an embedding; that of `combine` if there is none here.
+    /// The constant of the combining head for a segment without an embedding; that of `combine` if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unembedded: Option<f32>,
-    /// From this probability on a text is flagged.
+    /// The probability from which on a text is flagged.
     pub threshold: f32,
-    /// Where there is room for an embedding, segments that hardly look like orders are weighed, too, less these log odds.
+    /// Log odds that are subtracted for segments that hardly look like instructions. They are scored only if this is
+    /// set and embeddings are left over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spare: Option<f32>,
 }
 
 impl Head {
-    /// The weights that come with the crate; `None` if they do not load, which the tests exclude.
+    /// The weights shipped with the crate; `None` if they do not load, which the tests rule out.
     #[must_use]
     pub fn shipped() -> Option<Arc<Self>> {
         static HEAD: LazyLock<Option<Arc<Head>>> =
@@ -73,25 +74,25 @@ impl Head {
         HEAD.clone()
     }
 
-    /// The weights in a file, such as `head.json` of a run of `agrail evolve`.
+    /// Loads weights from a file, such as `head.json` of a run of `agrail evolve`.
     ///
     /// # Errors
-    /// If it cannot be read, or the weights are not of the right number, or not finite.
+    /// If the file cannot be read or parsed, the number of weights is wrong, or a weight is not finite.
     pub fn load(path: &Path) -> Result<Self> {
         let shown = path.display();
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
         let head: Self =
-            serde_json::from_str(&text).with_context(|| format!("{shown} does not hold the weights of a head"))?;
+            serde_json::from_str(&text).with_context(|| format!("{shown} does not contain the weights of a head"))?;
         let sizes = [(&head.hostile, MINILM_DIMENSIONS), (&head.order, MINILM_DIMENSIONS), (&head.combine, INPUTS)];
         for (linear, size) in sizes {
             let has = linear.weights.len();
-            ensure!(has == size, "{shown}: {has} weights where there should be {size}");
+            ensure!(has == size, "{shown}: expected {size} weights, found {has}");
         }
         ensure!(head.finite(), "{shown}: a weight is not a finite number");
         Ok(head)
     }
 
-    /// No weight is infinite, or not a number.
+    /// Whether every weight is a finite number.
     #[must_use]
     pub fn finite(&self) -> bool {
         let all = [&self.hostile, &self.order, &self.combine];
@@ -100,7 +101,7 @@ impl Head {
             && self.unembedded.is_none_or(f32::is_finite)
     }
 
-    /// The same to four places, so that what is measured is what a file holds.
+    /// The same weights rounded to four decimal places, so that the measured weights equal the saved ones.
     #[must_use]
     pub fn rounded(mut self) -> Self {
         let round = |value: &mut f32| *value = (*value * 1e4).round() / 1e4;
@@ -111,14 +112,15 @@ impl Head {
         self
     }
 
-    /// What the constant of the last step is more, or less, than that of `combine`.
+    /// The difference, in log odds, of the constant of the combining head from that of `combine`.
     #[must_use]
     pub fn constant(&self, embedded: bool) -> f32 {
         self.unembedded.filter(|_| !embedded).map_or(0.0, |own| own - self.combine.bias)
     }
 
-    /// The probability, 0 to 1, that a segment is an injected instruction. `embedding` is its vector, or nothing if
-    /// it has none; `rules` is what its matches say, 0 to 1; a `weak` one hardly looks like an order.
+    /// The probability, 0 to 1, that a segment is an injected instruction. `embedding` is its vector, if it was
+    /// embedded; `rules` is the score of the rules, 0 to 1; `many`: more than one rule matches; `weak`: the segment
+    /// hardly looks like an instruction.
     #[must_use]
     pub fn probability(
         &self,
@@ -141,8 +143,8 @@ impl Head {
     }
 }
 
-/// The inputs of the last step, from the log odds (hostile, order) of the heads over the embedding; `many`: more than
-/// one rule matches.
+/// The inputs of the combining head. `odds` are the log odds (hostile, order) of the heads over the embedding; `many`:
+/// more than one rule matches.
 #[must_use]
 pub fn inputs(odds: (f32, f32), rules: f32, many: bool, words: &Directive, place: Place) -> [f32; INPUTS] {
     let flag = |yes: bool| if yes { 1.0 } else { 0.0 };
@@ -166,7 +168,7 @@ pub fn inputs(odds: (f32, f32), rules: f32, many: bool, words: &Directive, place
     ]
 }
 
-/// Log odds as a probability.
+/// Converts log odds to a probability.
 #[must_use]
 pub fn sigmoid(odds: f32) -> f32 {
     1.0 / (1.0 + (-odds).exp())
@@ -178,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shipped_weights_fit_the_embedder() {
+    fn shipped_weights_fit_the_embedder() {
         let head = Head::shipped().unwrap();
         assert_eq!(head.embedder, crate::embed::MINILM_ID);
         for linear in [&head.hostile, &head.order] {
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_that_do_not_fit_are_refused() {
+    fn wrong_number_of_weights_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("head.json");
         let mut head = (*Head::shipped().unwrap()).clone();
@@ -198,13 +200,13 @@ mod tests {
         assert_eq!(Head::load(&file).unwrap(), head);
         head.order.weights.pop();
         std::fs::write(&file, serde_json::to_string(&head).unwrap()).unwrap();
-        assert!(Head::load(&file).unwrap_err().to_string().contains("383 weights where there should be 384"));
+        assert!(Head::load(&file).unwrap_err().to_string().contains("expected 384 weights, found 383"));
         std::fs::write(&file, "{}").unwrap();
         assert!(Head::load(&file).is_err());
     }
 
     #[test]
-    fn what_hardly_looks_like_an_order_is_weighed_only_where_a_head_says_so() {
+    fn weak_segments_are_scored_only_with_spare() {
         let mut head = (*Head::shipped().unwrap()).clone();
         let words = Directive { score: 0.0, polite: false, own: false };
         let score = |head: &Head, weak| head.probability(None, 0.9, true, &words, Place::default(), weak);
@@ -212,7 +214,7 @@ mod tests {
         assert_eq!(score(&head, true), 0.0);
         head.spare = Some(2.0);
         assert!(score(&head, true) > 0.0 && score(&head, true) < score(&head, false));
-        // and what has no embedding has a constant of its own
+        // a segment without an embedding has a separate constant
         head.unembedded = None;
         let with = score(&head, false);
         head.unembedded = Some(head.combine.bias - 1.0);

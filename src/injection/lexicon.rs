@@ -1,16 +1,17 @@
-//! A few words that every word of a text is held against.
+//! A small set of words with their kinds, against which every word of a text is looked up.
 
 /// Bytes of the longest word that is kept.
 const LONGEST: usize = 16;
 
-/// Words with what they are, by length. A word is one number, so that no two are compared letter by letter.
+/// Words with the bits of their kinds, by length. A word is stored as one number, so that words are not compared letter
+/// by letter.
 #[derive(Debug, Default)]
 pub(super) struct Lexicon {
     words: [Vec<(u128, u16)>; LONGEST + 1],
 }
 
 impl Lexicon {
-    /// Of lists of words, each with the bits that say what its words are. Words are of letters and `'`.
+    /// Builds a lexicon from lists of words, each with the bits of its kind. Words consist of letters and `'`.
     pub fn of(lists: &[(&[&'static str], u16)]) -> Self {
         let mut own = Self::default();
         for (words, bits) in lists {
@@ -25,14 +26,14 @@ impl Lexicon {
         own
     }
 
-    /// What a word is, in capitals or not; 0 for one that is in no list.
+    /// The bits of a word, case-insensitive; 0 if it is in no list.
     pub fn bits(&self, word: &str) -> u16 {
         let Some((wanted, same)) = number(word).zip(self.words.get(word.len())) else { return 0 };
         same.iter().find(|(number, _)| *number == wanted).map_or(0, |(_, bits)| *bits)
     }
 }
 
-/// A word in small letters as a number; none for a long one. Only letters come out as letters.
+/// A word in lower case as a number; `None` if it is too long. Only letters are mapped to letters.
 fn number(word: &str) -> Option<u128> {
     let mut bytes = [0; LONGEST];
     bytes.get_mut(..word.len())?.copy_from_slice(word.as_bytes());
@@ -44,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_knows_its_words_and_no_others() {
+    fn lexicon_knows_only_its_words() {
         let words = Lexicon::of(&[(&["send", "say", "translate"], 1), (&["say", "me"], 2)]);
         for (word, bits) in [("send", 1), ("SEND", 1), ("say", 3), ("Translate", 1), ("me", 2)] {
             assert_eq!(words.bits(word), bits, "{word}");

@@ -1,12 +1,13 @@
 //! The injection detector: finds instructions to an agent in text that the user did not write.
 //!
-//! 1. A text is read in every way that it can be ([`crate::canonical::mapped`], encodings, hidden HTML, ROT13,
-//!    leetspeak), each with its way back to the text as it came.
-//! 2. Each reading is cut into segments; rules and words say which of them look like orders.
-//! 3. The few that look most like it are embedded, and a trained head weighs all that is known about each.
-//! 4. The text's score is that of its worst segment. It is a signal, not a verdict: provenance decides.
+//! 1. A text is decoded into all its readings ([`crate::canonical::mapped`], encodings, hidden HTML, ROT13, leetspeak).
+//!    Each reading is mapped back to the original text.
+//! 2. Each reading is cut into segments; rules and words decide which of them look like instructions.
+//! 3. The few that look most like instructions are embedded, and a trained head scores each from all its features.
+//! 4. The score of the text is that of its highest-scoring segment. It is a signal, not a verdict: provenance decides.
 //!
-//! What was not read is in the report, and never counts as clean. Work is linear in the text, and bounded.
+//! The report counts the bytes that were not analysed; they are never treated as clean. Work is linear in the text, and
+//! bounded.
 
 pub mod directive;
 pub mod head;
@@ -24,40 +25,40 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Segments of one text that are embedded.
-pub const EMBEDDED: usize = 3;
-/// Bytes of them together; a segment is about 4 ms, and longer ones cost more.
+/// Most segments of one text that are embedded.
+pub(crate) const EMBEDDED: usize = 3;
+/// Most bytes of them together; a segment takes about 4 ms, and longer ones take more.
 const EMBEDDED_BYTES: usize = 560;
-/// From this score on the rules alone flag a text.
-pub const RULES_THRESHOLD: f32 = 0.7;
-/// Bytes of the shortest segment that is embedded though it hardly looks like an order.
+/// The score from which on the rules alone flag a text.
+pub(crate) const RULES_THRESHOLD: f32 = 0.7;
+/// Bytes of the shortest segment that is embedded although it hardly looks like an instruction.
 const SPARE_BYTES: usize = 24;
-/// A segment with less is embedded only where there is room.
+/// A segment with a lower score is embedded only if fewer than [`EMBEDDED`] others are.
 const WORTH: f32 = 0.8;
-/// Signals in one report; one with so many may have left some out.
-pub const SIGNALS: usize = 16;
-/// Bytes of a signal's text.
+/// Most signals in one report; a report with this many may have omitted some.
+pub(crate) const SIGNALS: usize = 16;
+/// Most bytes of a signal's text.
 const QUOTED: usize = 400;
 
-/// What kind of instruction a signal is.
+/// The kind of instruction of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Family {
-    /// Sets earlier instructions aside.
+    /// Overrides earlier instructions.
     #[serde(alias = "override")]
     Override,
-    /// Gives the reader another role, or takes its limits away.
+    /// Gives the reader another role, or lifts its limits.
     Role,
-    /// Orders the use of a tool or an account.
+    /// Orders the reader to use a tool or an account.
     #[serde(alias = "tool order")]
     ToolOrder,
-    /// Wants something secret told or sent.
+    /// Asks for a secret to be revealed or sent.
     Exfiltration,
     /// Dictates the answer.
     #[serde(alias = "dictation")]
     AnswerDictation,
-    /// Presses by urgency or claimed authority.
+    /// Puts pressure on the reader by urgency or claimed authority.
     #[serde(alias = "urgency")]
     UrgencyAuthority,
     /// Imitates the markup of a system prompt, a tool or the end of the data.
@@ -66,12 +67,12 @@ pub enum Family {
     /// Imitates or changes a tool call or a schema.
     #[serde(alias = "schema")]
     SchemaManipulation,
-    /// An instruction of no particular family, found by the head.
+    /// An instruction of no specific family, found by the head.
     Instruction,
 }
 
 impl Family {
-    /// The name in reports.
+    /// The name in reports, in kebab case.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -88,73 +89,73 @@ impl Family {
     }
 }
 
-/// Who raised a signal.
+/// The source of a signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
-    /// The rule of that id.
+    /// The rule with this id.
     Rule(&'static str),
     /// The trained head.
     Head,
 }
 
-/// One thing that looks like an instruction.
+/// One sentence that looks like an instruction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Signal {
-    /// Its kind.
+    /// The kind of instruction.
     pub family: Family,
-    /// Where it is, in bytes of the text as it came.
+    /// The place in the original text, in bytes.
     pub span: Range<usize>,
-    /// The sentence that orders, as it is to be read: decoded, in canonical form, at most 400 bytes.
+    /// The sentence, decoded and in canonical form, at most 400 bytes.
     pub text: String,
-    /// Who says so.
+    /// The rule or the head that raised the signal.
     pub by: By,
     /// How likely the sentence is an instruction, 0 to 1.
     pub score: f32,
-    /// The text hid it from people.
+    /// The sentence was hidden from human readers.
     pub covert: bool,
 }
 
-/// What a report rests on.
+/// The method that produced a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// Rules alone, as asked.
+    /// Rules alone, as requested.
     Rules,
     /// Rules and the head.
     Head,
-    /// Rules alone, because the head could not be used; why.
+    /// Rules alone, because the head could not be used; the string is the cause.
     HeadFailed(String),
 }
 
-/// What was found in one text.
+/// The result for one text.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// How likely the text holds an instruction to its reader, 0 to 1.
+    /// How likely the text contains an instruction to its reader, 0 to 1.
     pub score: f32,
-    /// From this score on a text is flagged: that of the head, or of the rules where they are all there is.
+    /// The score from which on a text is flagged: that of the head, or of the rules if only they were used.
     pub threshold: f32,
     /// The score reaches the threshold.
     pub flagged: bool,
-    /// What was found, the strongest first, at most 16.
+    /// The signals, the strongest first, at most 16.
     pub signals: Vec<Signal>,
-    /// Bytes of the text, or of what it encodes or hides, that were not read. Not clean: unknown.
+    /// Bytes of the text, or of its decoded or hidden parts, that were not analysed. They are unknown, not clean.
     pub unread_bytes: usize,
-    /// Segments that look like orders and were judged without their embedding, since only a few are embedded.
+    /// Segments that look like instructions and were scored without an embedding, since only a few are embedded.
     pub unembedded: usize,
-    /// What it rests on.
+    /// The method used.
     pub basis: Basis,
 }
 
 impl Report {
-    /// Nothing was found and everything was read.
+    /// Whether the text is not flagged and was analysed completely.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         !self.flagged && self.unread_bytes == 0
     }
 }
 
-/// A segment that may be an order.
+/// A segment that may be an instruction.
 struct Candidate {
     span: Range<usize>,
     text: String,
@@ -166,38 +167,38 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// It hardly looks like an order.
+    /// Whether it hardly looks like an instruction.
     fn weak(&self) -> bool {
         self.words.score < WORTH && self.matches.is_empty()
     }
 
-    /// How much it deserves one of the few embeddings.
+    /// The priority for one of the few embeddings.
     fn worth(&self) -> f32 {
         self.words.score + if self.matches.is_empty() { 0.0 } else { 3.0 } + if self.covert { 1.0 } else { 0.0 }
     }
 }
 
-/// A segment as a head sees it.
+/// A segment with the inputs of a head.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// What it says, in canonical form.
+    /// The text, in canonical form.
     pub text: String,
-    /// Its embedding, if it has one.
+    /// The embedding, if the segment was embedded.
     pub vector: Option<Vec<f32>>,
-    /// What the rules say, 0 to 1.
+    /// The score of the rules, 0 to 1.
     pub rules: f32,
     /// More than one rule matches.
     pub many: bool,
-    /// What its words say.
+    /// The features of its words.
     pub words: Directive,
-    /// Where it stands.
+    /// Its position in the text.
     pub place: Place,
-    /// It hardly looks like an order: only a head that says so weighs it.
+    /// It hardly looks like an instruction: only a head with [`Head::spare`] scores it above 0.
     pub weak: bool,
 }
 
 impl Seen {
-    /// How likely it is an injected instruction, by some head.
+    /// The probability, 0 to 1, that the segment is an injected instruction, according to a head.
     #[must_use]
     pub fn score(&self, head: &Head) -> f32 {
         head.probability(self.vector.as_deref(), self.rules, self.many, &self.words, self.place, self.weak)
@@ -213,41 +214,41 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// Rules and words only.
+    /// A detector of rules and words only.
     #[must_use]
     pub fn rules() -> Self {
         Self { head: None, refused: None, budget: segment::Budget::default() }
     }
 
-    /// With the trained head over the vectors of `embedder`. If the weights do not belong to that embedder, reports
-    /// rest on rules alone and say so.
+    /// A detector with the trained head over the vectors of `embedder`. If the weights were trained for another
+    /// embedder, reports use the rules alone and their basis is [`Basis::HeadFailed`].
     #[must_use]
     pub fn with_head(embedder: Arc<dyn Embedder>) -> Self {
         match Head::shipped() {
             Some(head) => Self::with_weights(embedder, head),
             None => {
-                let refused = Some("the weights of the head could not be read".to_owned());
+                let refused = Some("the shipped weights of the detector head do not load".to_owned());
                 Self { head: None, refused, budget: segment::Budget::default() }
             }
         }
     }
 
-    /// With these weights instead of the shipped ones.
+    /// A detector with these weights instead of the shipped ones.
     #[must_use]
     pub fn with_weights(embedder: Arc<dyn Embedder>, head: Arc<Head>) -> Self {
         let (head, refused) = if head.embedder == embedder.id() {
             (Some((embedder, head)), None)
         } else {
-            (None, Some(format!("the head reads vectors of {}, not of {}", head.embedder, embedder.id())))
+            (None, Some(format!("the head is for the embedder {}, not for {}", head.embedder, embedder.id())))
         };
         Self { head, refused, budget: segment::Budget::default() }
     }
 
-    /// What a head sees of a text: each segment that may be an order, with its vector if it is one of the few that are
-    /// embedded. The text's score under any head is the best [`Seen::score`].
+    /// The inputs of a head for a text: each segment that may be an instruction, with its vector if it is one of the
+    /// few that are embedded. The score of the text under any head is the highest [`Seen::score`].
     ///
     /// # Errors
-    /// If there is no embedding.
+    /// If the embedder fails.
     pub async fn seen(text: &str, embedder: &dyn Embedder) -> Result<Vec<Seen>, EmbedError> {
         let (candidates, _) = candidates(text, &segment::Budget::default(), true);
         let texts: Vec<&str> = candidates.iter().take(chosen(&candidates)).map(|c| c.text.as_str()).collect();
@@ -264,15 +265,15 @@ impl Detector {
         Ok(candidates.into_iter().map(seen).collect())
     }
 
-    /// What the rules and the words alone say of a text; linear in its size.
+    /// Analyses a text by rules and words alone, in time linear in its size.
     #[must_use]
     pub fn scan(&self, text: &str) -> Report {
         let (candidates, unread) = candidates(text, &self.budget, false);
         report(&candidates, unread, Basis::Rules, RULES_THRESHOLD, |candidate, _| candidate.rules, 0)
     }
 
-    /// What is found in each text. At most a few segments of each are embedded. If there is no embedding, the reports
-    /// rest on rules alone and say why: this does not fail.
+    /// Analyses each text. At most a few segments of each are embedded. This never fails: without embeddings the
+    /// reports use the rules alone and state the cause in [`Basis::HeadFailed`].
     pub async fn examine(&self, texts: &[&str]) -> Vec<Report> {
         let spared = self.head.as_ref().is_some_and(|(_, head)| head.spare.is_some());
         let found: Vec<(Vec<Candidate>, usize)> =
@@ -290,7 +291,7 @@ impl Detector {
         let vectors = if wanted.is_empty() { Ok(Vec::new()) } else { embedder.embed(&wanted).await };
         let vectors = match vectors {
             Ok(vectors) if vectors.len() == wanted.len() => vectors,
-            Ok(_) => return failed(&found, "not one vector for each segment"),
+            Ok(_) => return failed(&found, "the embedder did not return one vector for each segment"),
             Err(error) => return failed(&found, &error.to_string()),
         };
         let mut vectors = vectors.into_iter();
@@ -318,7 +319,7 @@ fn by_rules(candidates: &[Candidate], unread: usize, basis: Basis) -> Report {
     report(candidates, unread, basis, RULES_THRESHOLD, |candidate, _| candidate.rules, 0)
 }
 
-/// How many of the candidates, which are in order of their worth, are embedded.
+/// How many of the candidates, sorted by their worth, are embedded.
 fn chosen(candidates: &[Candidate]) -> usize {
     let mut bytes = 0;
     let fits = |candidate: &&Candidate| {
@@ -360,8 +361,8 @@ fn report(
     Report { score: best, threshold, flagged: best >= threshold, signals, unread_bytes, unembedded, basis }
 }
 
-/// The segments of all readings that may be orders, the worthiest first, and the bytes that were not read. `spared`: where
-/// there is room, segments that hardly look like orders, too.
+/// The segments of all readings that may be instructions, those of most worth first, and the bytes that were not
+/// analysed. With `spared`, segments that hardly look like instructions fill what is left of the [`EMBEDDED`] places.
 fn candidates(text: &str, budget: &segment::Budget, spared: bool) -> (Vec<Candidate>, usize) {
     let limit = text.floor_char_boundary(budget.bytes.min(text.len()));
     let (readings, mut unread) = reading::readings(text.get(..limit).unwrap_or_default());
@@ -393,7 +394,7 @@ fn candidates(text: &str, budget: &segment::Budget, spared: bool) -> (Vec<Candid
         }
         let calm = 1.0 - orders as f32 / cut.kept.len().max(1) as f32;
         found.iter_mut().skip(first).chain(&mut spare).for_each(|candidate| candidate.place.calm = calm);
-        // where there is room for an embedding, what hardly looks like an order is weighed, too
+        // if embeddings are left over, segments that hardly look like instructions are scored, too
         spare.sort_by(|a, b| b.worth().total_cmp(&a.worth()));
         spare.truncate(EMBEDDED);
         weakest.append(&mut spare);
@@ -405,7 +406,7 @@ fn candidates(text: &str, budget: &segment::Budget, spared: bool) -> (Vec<Candid
     (found, unread)
 }
 
-/// What the rules say of one segment, 0 to 1, and whether more than one matches: for training.
+/// The score of the rules for one segment, 0 to 1, and whether more than one rule matches. For training.
 #[must_use]
 pub fn rule_score(segment: &str) -> (f32, bool) {
     let matches = rules::matches(segment);

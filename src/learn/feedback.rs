@@ -1,77 +1,80 @@
-//! What an operator says of a recorded verdict, as bounded evidence.
+//! An operator's feedback on a recorded verdict, as bounded evidence.
 //!
-//! 1. `approve`: exactly this action passes where policy only asks, a few times, for some days. It never
-//!    answers a forbid, an unknown, or an ask that policy wants of a person each time.
-//! 2. `reject`: the same effects on the same targets, and below them, ask a person from now on.
-//! 3. `incident`: they are denied from now on.
-//! 4. `false-positive`: speaks against the learnt checks that decided; a model's alarm is kept as a contrast, so
-//!    that actions with the same kinds of effects are not stopped for the same reason. Policies are not touched.
+//! 1. `approve`: exactly this action passes where policy only asks, for a limited number of uses and days. It answers
+//!    an unknown program or script by the digest of its file, but never a forbid, another unknown, or an ask that
+//!    policy reserves for a person each time.
+//! 2. `reject`: from now on a person is asked about the same effects on the same targets and below them.
+//! 3. `incident`: from now on these effects are denied.
+//! 4. `false-positive`: counts against the learnt checks that decided. A model's alarm is kept as a contrast, so that
+//!    actions with the same kinds of effects are not stopped for the same reason. Policies are not changed.
 
-use super::now_ms;
+use crate::check::{Answerer, Outcome, Reasoning, Source};
+use crate::clock::now_ms;
 use crate::memory::{self, Authority, Change, Entry, Grant, Key, Lesson, Memory, MemoryError, Trigger};
 use crate::reason::rules::{INCIDENT, REJECTED};
+use crate::verdict::Decision;
 use serde::Deserialize;
 
-/// Entries to which one report is kept at most.
+/// Most entries that one report creates.
 const PARTS: usize = 32;
 
-/// What an operator says.
+/// Feedback of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Feedback {
-    /// It was right to do; let it pass.
+    /// The action was right; let it pass.
     Approve {
-        /// How many times, at least 1.
+        /// Number of uses, at least 1.
         uses: u32,
-        /// For how long.
+        /// Validity in days.
         days: u32,
     },
-    /// It should have asked.
+    /// The guard should have asked.
     Reject,
-    /// It did harm.
+    /// The action did harm.
     Incident,
-    /// It was stopped without reason.
+    /// The action was stopped without reason.
     FalsePositive,
 }
 
-/// Why feedback was not learnt. Nothing was changed.
+/// Why feedback was not learnt. The memory is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FeedbackError {
-    /// The memory refused or failed.
+    /// The memory refused the lesson or failed.
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// The record does not hold what is needed.
-    #[error("the record of {id} cannot be read: {why}")]
+    /// The record of the verdict cannot be parsed.
+    #[error("the record of verdict {id} cannot be parsed: {why}")]
     Record {
-        /// The verdict.
+        /// Id of the verdict.
         id: String,
         /// The problem.
         why: String,
     },
-    /// There is nothing by which it would be known again.
-    #[error("{id} cannot be reported: it {why}; a rule for it belongs into a policy (agrail policy --help)")]
+    /// The verdict has no target by which the action could be recognised again.
+    #[error("verdict {id} cannot be reported: it {why}; write a policy for it instead (agrail policy --help)")]
     NoTarget {
-        /// The verdict.
+        /// Id of the verdict.
         id: String,
         /// The reason.
         why: &'static str,
     },
-    /// It cannot be approved.
-    #[error("{id} cannot be approved: {why}")]
+    /// The feedback cannot be applied to the verdict.
+    #[error("verdict {id} cannot be approved: {why}")]
     NotApprovable {
-        /// The verdict.
+        /// Id of the verdict.
         id: String,
         /// The reason.
         why: &'static str,
     },
 }
 
-/// What came of feedback.
+/// Result of feedback.
 #[derive(Debug)]
 pub enum Learnt {
-    /// An entry was made or changed.
+    /// An entry was created or changed.
     Entry(Box<Entry>),
-    /// A policy decided, not memory; its id.
+    /// A policy decided, not memory, so nothing was learnt. Holds the source of the finding, or `none`.
     PolicyDecided(String),
 }
 
@@ -93,16 +96,16 @@ struct Record {
 
 #[derive(Deserialize)]
 struct Said {
-    decision: String,
-    ask_of: Option<String>,
+    decision: Decision,
+    ask_of: Option<Answerer>,
     findings: Vec<Found>,
 }
 
 #[derive(Deserialize)]
 struct Found {
     check: Named,
-    outcome: String,
-    by: String,
+    outcome: Outcome,
+    by: Source,
 }
 
 #[derive(Deserialize)]
@@ -112,7 +115,7 @@ struct Named {
     definition: String,
 }
 
-/// Learns what `who` says of the verdict `id`.
+/// Learns the feedback of the operator `who` on the verdict `id`.
 ///
 /// # Errors
 /// [`FeedbackError`]
@@ -131,17 +134,17 @@ pub fn learn(memory: &Memory, id: &str, feedback: Feedback, who: &str) -> Result
 
 fn approve(memory: &Memory, id: &str, record: &Record, uses: u32, days: u32) -> Result<Entry, FeedbackError> {
     let cannot = |why| FeedbackError::NotApprovable { id: id.to_owned(), why };
-    if record.verdict.decision != "ask" {
-        return Err(cannot("only what was asked can be approved; a deny comes from a policy, and an allow needs none"));
+    if record.verdict.decision != Decision::Ask {
+        return Err(cannot("only an ask can be approved; a deny comes from a policy, and an allow needs no approval"));
     }
     let Some(signature) = record.signature.clone() else {
         return Err(cannot(
-            "part of it is only decided while it runs, or is a program whose file cannot be found and read; put the constant \
-             words in, or let a person run it",
+            "a part of it is known only at run time, or a program's file cannot be found and read; use constant words, \
+             or let a person run it",
         ));
     };
-    if !record.approvable.unwrap_or(record.verdict.ask_of.as_deref() == Some("model")) {
-        return Err(cannot("its policy wants a person to answer each time"));
+    if !record.approvable.unwrap_or(record.verdict.ask_of == Some(Answerer::Model)) {
+        return Err(cannot("its policy requires a person to answer each time"));
     }
     Ok(memory.approve(&Grant {
         key: record.key.clone(),
@@ -154,7 +157,7 @@ fn approve(memory: &Memory, id: &str, record: &Record, uses: u32, days: u32) -> 
     })?)
 }
 
-/// Only what changes something counts, if anything does; the targets themselves, not their whole class.
+/// Reports the targets themselves, not their whole class. If the action changes anything, only changes count.
 fn report(memory: &Memory, id: &str, record: &Record, who: &str, name: &str) -> Result<Entry, FeedbackError> {
     let passive = |verb: &str| matches!(verb, "read" | "list" | "variable" | "answer" | "connect" | "execute");
     let changes = record.targets.iter().any(|(verb, _)| !passive(verb));
@@ -164,7 +167,7 @@ fn report(memory: &Memory, id: &str, record: &Record, who: &str, name: &str) -> 
         .collect();
     if triggers.is_empty() || triggers.len() > memory::TRIGGERS * PARTS {
         let why =
-            if triggers.is_empty() { "names no target that could be known again" } else { "has too many targets" };
+            if triggers.is_empty() { "names no target that could be recognised again" } else { "has too many targets" };
         return Err(FeedbackError::NoTarget { id: id.to_owned(), why });
     }
     // the targets themselves before the folders above them
@@ -176,7 +179,7 @@ fn report(memory: &Memory, id: &str, record: &Record, who: &str, name: &str) -> 
     };
     let definition = said.to_owned();
     let change = Change::Add { category: "integrity".to_owned(), name: name.to_owned(), definition, required: true };
-    // one report, one entry: what is said of another, or taken back, leaves it as it is
+    // each report is a separate entry, so that other reports and withdrawals do not affect it
     let own = crate::digest([serde_json::to_vec(&triggers).unwrap_or_default()]);
     let own = own.get(..8).unwrap_or_default();
     let mut first = None;
@@ -192,13 +195,19 @@ fn report(memory: &Memory, id: &str, record: &Record, who: &str, name: &str) -> 
 }
 
 fn false_positive(memory: &Memory, id: &str, record: &Record, who: &str) -> Result<Learnt, FeedbackError> {
-    let speaks = |f: &&Found| f.outcome == "violation" || f.outcome == "unknown";
-    if let Some(found) = record.verdict.findings.iter().find(|f| f.outcome == "violation" && f.by == "reasoner:llm") {
+    let speaks = |f: &&Found| matches!(f.outcome, Outcome::Violation | Outcome::Unknown);
+    if let Some(found) = record
+        .verdict
+        .findings
+        .iter()
+        .find(|f| f.outcome == Outcome::Violation && f.by == Source::Reasoner(Reasoning::Llm))
+    {
         return contrast(memory, id, record, who, found);
     }
-    let learnt = record.verdict.findings.iter().filter(speaks).find_map(|f| Some((f, f.by.strip_prefix("memory:")?)));
+    let learnt = record.verdict.findings.iter().filter(speaks).find_map(|f| Some((f, f.by.entry()?)));
     let Some((found, entry)) = learnt else {
-        let policy = record.verdict.findings.iter().find(speaks).map_or_else(|| "none".to_owned(), |f| f.by.clone());
+        let policy =
+            record.verdict.findings.iter().find(speaks).map_or_else(|| "none".to_owned(), |f| f.by.to_string());
         return Ok(Learnt::PolicyDecided(policy));
     };
     let reported = |entry: &Entry| {
@@ -206,8 +215,8 @@ fn false_positive(memory: &Memory, id: &str, record: &Record, who: &str) -> Resu
     };
     let current = memory.show(entry)?;
     if reported(&current) {
-        // one operator's report against another's: it is taken out, and the log says by whom
-        let others = record.verdict.findings.iter().filter(speaks).filter_map(|f| f.by.strip_prefix("memory:"));
+        // one operator contradicts another's report: the report is retired, and the log names who did it
+        let others = record.verdict.findings.iter().filter(speaks).filter_map(|f| f.by.entry());
         for other in others.filter(|other| *other != entry) {
             if reported(&memory.show(other)?) {
                 memory.retire(other, who)?;
@@ -221,12 +230,13 @@ fn false_positive(memory: &Memory, id: &str, record: &Record, who: &str) -> Resu
     Ok(Learnt::Entry(Box::new(memory.learn(&lesson)?)))
 }
 
-/// A model's alarm was false: kept as a contrast for actions with the same kinds of effects.
+/// Keeps a model's false alarm as a contrast for actions with the same kinds of effects.
 fn contrast(memory: &Memory, id: &str, record: &Record, who: &str, found: &Found) -> Result<Learnt, FeedbackError> {
     if record.observed {
         return Err(FeedbackError::NotApprovable {
             id: id.to_owned(),
-            why: "the agent had read text of others, which may have shaped it; reword the request and try again",
+            why: "the agent had read text that the user did not write, which may have influenced the alarm; reword \
+                  the request and try again",
         });
     }
     let triggers = record.kinds.iter().take(memory::TRIGGERS);

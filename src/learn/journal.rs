@@ -1,13 +1,13 @@
 //! The record of decisions, and lessons from clean episodes.
 //!
-//! A thread writes; a check only waits where a thousand records wait already, within its own deadline.
+//! A thread writes the records. A check waits only if its queue is full, for a bounded time.
 
+use super::Learning;
 use super::refined::{self, Refined};
 use super::{approvable, embedded_text, kinds, signature, targets};
 use crate::action::Context;
-use crate::check::{Authority, Outcome};
+use crate::check::{Authority, Outcome, Source};
 use crate::embed::Embedder;
-use crate::guard::Learning;
 use crate::memory::{self, Change, DecisionRecord, Lesson, Memory, Rule};
 use crate::reason::{Case, rules};
 use crate::verdict::{Basis, Decision, Verdict};
@@ -15,23 +15,23 @@ use serde_json::json;
 use std::sync::{Arc, Mutex, PoisonError, mpsc as std_mpsc};
 use tokio::sync::mpsc;
 
-/// Records that may wait.
+/// Most records in the queue.
 const WAITING: usize = 1024;
 
 /// One finished check.
 #[derive(Debug)]
 pub struct Episode {
-    /// Paths and digests of scripts that were read.
+    /// Paths and digests of scripts that were parsed.
     pub scripts: Vec<(String, String)>,
-    /// What was found out.
+    /// The action with its effects, facts and findings.
     pub case: Case,
-    /// What was decided.
+    /// The verdict before any approval.
     pub verdict: Verdict,
-    /// The same after a person's answer to exactly this, if there was one: it is recorded, and teaches nothing.
+    /// The verdict after a one-time approval or rejection, if there was one. It is recorded but teaches nothing.
     pub answered: Verdict,
-    /// The checklist as a model left it.
+    /// The checklist after a model has refined it.
     pub refined: Option<Refined>,
-    /// What the guard learns by itself.
+    /// What the guard learns automatically.
     pub learning: Learning,
 }
 
@@ -40,7 +40,7 @@ enum Order {
     Settle(std_mpsc::Sender<Result<(), String>>),
 }
 
-/// Writes episodes to a memory. Clones share the thread, which ends with the last of them.
+/// Writes episodes to a memory. Clones share one thread, which ends when the last clone is dropped.
 #[derive(Clone)]
 pub struct Journal {
     orders: mpsc::Sender<Order>,
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Journal {
 impl Episode {
     fn record(&self, memory_version: u64) -> DecisionRecord {
         let (verdict, case) = (&self.answered, &self.case);
-        // neither a secret nor the whole of a large file belongs into the record
+        // the record contains neither secrets nor large files in full
         let clean = |mut value: serde_json::Value| {
             crate::audit::cleaned(&mut value, &mut false);
             value
@@ -72,14 +72,14 @@ impl Episode {
             "targets": targets(&case.gathered.queries),
             "observed": !case.context.observations.is_empty(),
             "kinds": kinds(&case.gathered.queries),
-            // only what was asked can be approved
+            // only an ask can be approved
             "signature": (verdict.decision == Decision::Ask).then(|| signature(case, &case.context)).flatten(),
             "approvable": approvable(&verdict.findings),
             "verdict": clean(json!(verdict)),
         });
         DecisionRecord {
             id: verdict.id.clone(),
-            at_ms: super::now_ms(),
+            at_ms: crate::clock::now_ms(),
             action_digest: verdict.digest.action.clone(),
             facts_digest: verdict.digest.facts.clone(),
             policy_digest: verdict.digest.policy.clone(),
@@ -89,10 +89,10 @@ impl Episode {
         }
     }
 
-    /// What it teaches: nothing if a stage failed.
+    /// Its lessons; none if a stage failed.
     async fn lessons(&self, embedder: Option<&dyn Embedder>) -> Vec<Lesson> {
         let learns = matches!(self.learning, Learning::Episodes | Learning::AtOnce);
-        let failed = self.verdict.findings.iter().any(|f| f.by.starts_with("guard:"));
+        let failed = self.verdict.findings.iter().any(|f| matches!(f.source, Source::Guard(_)));
         if !learns || failed || self.verdict.basis == Basis::Failure {
             return Vec::new();
         }
@@ -113,7 +113,7 @@ impl Episode {
     }
 }
 
-/// The checks that this kind of action did not pass belong on its checklist. It only ever adds.
+/// Adds the checks that the action violated to the checklist of its kind. It never removes a check.
 fn lesson(context: &Context, key: memory::Key, verdict: &Verdict) -> Option<Lesson> {
     if verdict.decision == Decision::Allow {
         return None;
@@ -154,7 +154,7 @@ impl Journal {
     /// Starts the thread.
     ///
     /// # Errors
-    /// If the system has no thread left.
+    /// If the system cannot start a thread.
     pub fn start(memory: Memory, embedder: Option<Arc<dyn Embedder>>) -> std::io::Result<Self> {
         let (orders, mut inbox) = mpsc::channel(WAITING);
         let problem = Arc::new(Mutex::new(None));
@@ -186,23 +186,25 @@ impl Journal {
     pub async fn keep(&self, episode: Episode) {
         let lessons = episode.lessons(self.embedder.as_deref()).await;
         if self.orders.send(Order::Keep(Box::new(episode), lessons)).await.is_err() {
-            let why = "the record of decisions has ended".to_owned();
+            let why = "the thread that records decisions has ended".to_owned();
             self.problem.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
         }
     }
 
-    /// Notes that a record was not taken; [`Journal::settle`] tells.
+    /// Notes that a record was lost; [`Journal::settle`] reports it.
     pub fn lost(&self, why: &str) {
         self.problem.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| why.to_owned());
     }
 
-    /// Waits for the thread to finish what it has; blocks.
+    /// Blocks until the thread has processed its queue.
     ///
     /// # Errors
     /// The first problem since the last call.
     pub fn settle(&self) -> Result<(), String> {
         let (reply, answer) = std_mpsc::channel();
-        self.orders.blocking_send(Order::Settle(reply)).map_err(|_| "the record of decisions has ended".to_owned())?;
-        answer.recv().map_err(|_| "the record of decisions has ended".to_owned())?
+        self.orders
+            .blocking_send(Order::Settle(reply))
+            .map_err(|_| "the thread that records decisions has ended".to_owned())?;
+        answer.recv().map_err(|_| "the thread that records decisions has ended".to_owned())?
     }
 }

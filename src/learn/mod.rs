@@ -1,10 +1,10 @@
-//! Learning, after the verdict: it can change later verdicts, never this one.
+//! Learning after the verdict: it can change later verdicts, never the current one.
 //!
-//! 1. [`Journal`] records every decision in the memory's database, and learns from clean episodes where asked to.
-//! 2. [`Refined`] is what a model made of a checklist; it teaches by the rules in `refined.rs`.
-//! 3. [`feedback`] turns what an operator says of a recorded verdict into bounded evidence.
-//! 4. [`signature`] names exactly one action for one principal, in normal form; [`answerable`] says which findings an
-//!    approval of it answers; [`triggers`] are what recalls a lesson.
+//! 1. [`Journal`] records every decision in the database of the memory and, if configured, learns from clean episodes.
+//! 2. [`Refined`] is a checklist after a model has refined it; `refined.rs` turns it into a lesson.
+//! 3. [`feedback`] turns an operator's feedback on a recorded verdict into bounded evidence.
+//! 4. [`signature`] identifies exactly one action of one principal, in normal form. `answerable` decides which
+//!    findings its approval answers. [`triggers`] recall lessons.
 
 pub mod feedback;
 mod journal;
@@ -12,59 +12,67 @@ mod refined;
 
 pub use feedback::{Feedback, FeedbackError, Learnt};
 pub use journal::{Episode, Journal};
-pub use refined::{Refined, SAME};
+pub use refined::Refined;
 
 use crate::action::Context;
-use crate::check::{Finding, Outcome};
+use crate::check::{Answerer, Finding, Outcome, Response, Source};
+use crate::effect::Kind;
 use crate::effect::shell::CHANGED;
-use crate::effect::{self, Cause, HOLE, Verb};
+use crate::effect::{self, Cause, UNKNOWN_SPAN, Verb};
 use crate::facts;
 use crate::memory::Key;
-use crate::policy::Query;
+use crate::policy::EffectFacts;
 use crate::reason::Case;
 use sha2::{Digest, Sha256};
-use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What a guard with a memory learns automatically.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Learning {
+    /// Nothing. Decisions are recorded, and only operators' feedback is learnt (default).
+    #[default]
+    Feedback,
+    /// Each clean episode also supports the checks that it needed (test-time adaptation).
+    Episodes,
+    /// Each episode overwrites its entry at once, as in AGrail (arXiv 2502.11448). Only for ablations.
+    AtOnce,
+    /// The memory is only read.
+    Frozen,
+}
 
 /// The verb of triggers about any change to a file.
 pub(crate) const CHANGE: &str = "change";
-/// Most folders above a path that recall what was learnt about them.
+/// Most parent folders of a path that recall lessons about them.
 const ABOVE: usize = 24;
 
-/// Milliseconds since 1970.
+/// The text of a paraphrase that is embedded for the vector index.
 #[must_use]
-pub fn now_ms() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).ok().and_then(|d| i64::try_from(d.as_millis()).ok()).unwrap_or(0)
-}
-
-/// The text that stands for a paraphrase in the vector index.
-#[must_use]
-pub fn embedded_text(key: &Key) -> String {
+pub(crate) fn embedded_text(key: &Key) -> String {
     format!("{}\n{}", key.natural, key.command)
 }
 
-/// A number that depends on a seed and a text, the same on every machine.
+/// A number derived from a seed and a text, the same on every machine.
 #[must_use]
 pub(crate) fn mixed(seed: u64, text: &str) -> u64 {
     let hash = Sha256::new().chain_update(seed.to_le_bytes()).chain_update(text).finalize();
     hash.iter().take(8).fold(0, |number, byte| (number << 8) | u64::from(*byte))
 }
 
-/// What recalls a lesson without an embedding: each effect's verb with the class of its target, with the target
-/// itself, with every folder above it, and, where the effect reaches what is below, with whatever is there.
+/// The triggers that recall a lesson without an embedding: each effect's verb with the class of its target, with the
+/// target itself, with every parent folder and, if the effect reaches below its target, with everything below it.
 #[must_use]
-pub fn triggers(queries: &[Query]) -> Vec<(&'static str, String)> {
+pub fn triggers(queries: &[EffectFacts]) -> Vec<(&'static str, String)> {
     let mut found = Vec::with_capacity(queries.len() * 4);
     for query in queries {
-        found.push((query.verb.as_str(), query.class.clone()));
+        found.push((query.verb.as_str(), query.class.as_str().to_owned()));
         let verb = group(query.verb);
-        if query.kind != "path" {
+        if query.kind != Kind::Path {
             found.push((verb, format!("at {} {}", query.kind, query.name)));
             continue;
         }
         let place = query.constant_part();
         found.push((verb, format!("at path {place}")));
         found.extend(above(place).map(|folder| (verb, format!("at path {folder}"))));
-        if query.recursive || query.below {
+        if query.recursive || query.is_prefix {
             found.push((verb, format!("above path {place}")));
         }
     }
@@ -73,10 +81,10 @@ pub fn triggers(queries: &[Query]) -> Vec<(&'static str, String)> {
     found
 }
 
-/// What the effects are, without names: verb and class of target.
+/// The kinds of the effects, without names: verb and class of target.
 #[must_use]
-pub fn kinds(queries: &[Query]) -> Vec<(&'static str, String)> {
-    let mut found: Vec<_> = queries.iter().map(|q| (q.verb.as_str(), q.class.clone())).collect();
+pub fn kinds(queries: &[EffectFacts]) -> Vec<(&'static str, String)> {
+    let mut found: Vec<_> = queries.iter().map(|q| (q.verb.as_str(), q.class.as_str().to_owned())).collect();
     found.sort();
     found.dedup();
     found
@@ -84,13 +92,13 @@ pub fn kinds(queries: &[Query]) -> Vec<(&'static str, String)> {
 
 /// The triggers of a lesson about exactly these targets.
 #[must_use]
-pub(crate) fn targets(queries: &[Query]) -> Vec<(&'static str, String)> {
+pub(crate) fn targets(queries: &[EffectFacts]) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     for query in queries {
         let verb = group(query.verb);
-        if query.kind != "path" {
+        if query.kind != Kind::Path {
             found.push((verb, format!("at {} {}", query.kind, query.name)));
-        } else if !query.anywhere {
+        } else if !query.unresolved {
             let place = query.constant_part();
             found.push((verb, format!("at path {place}")));
             found.extend(above(place).map(|folder| (verb, format!("above path {folder}"))));
@@ -101,7 +109,8 @@ pub(crate) fn targets(queries: &[Query]) -> Vec<(&'static str, String)> {
     found
 }
 
-/// Ways to change a file are one to a lesson: what must not be deleted must not be moved or overwritten either.
+/// Lessons treat all ways to change a file alike: a file that must not be deleted must not be moved or overwritten
+/// either.
 fn group(verb: Verb) -> &'static str {
     match verb {
         Verb::Write
@@ -118,45 +127,48 @@ fn group(verb: Verb) -> &'static str {
     }
 }
 
-/// Folders above a path, but for the root.
+/// Parent folders of a path, without the root.
 fn above(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').filter(|(at, _)| *at > 0).take(ABOVE).filter_map(|(at, _)| path.get(..at))
 }
 
-/// A finding that an approval of exactly this action answers: an ask of policy, or an effect that no policy understands and
-/// that the [`signature`] covers. Never a forbid, and never an ask that policy wants of a person each time.
+/// Whether an approval of exactly this action answers the finding: an ask of policy, or an unknown effect that the
+/// [`signature`] covers; never a forbid, and never an ask that policy reserves for a person each time.
 #[must_use]
-pub fn answerable(finding: &Finding) -> bool {
+pub(crate) fn answerable(finding: &Finding) -> bool {
     match finding.outcome {
-        Outcome::Violation => finding.asks && !finding.person,
-        Outcome::Unknown => finding.by == "policy:understood",
+        Outcome::Violation => finding.response == Response::Ask(Answerer::Model),
+        Outcome::Unknown => finding.source == Source::NotUnderstood,
         Outcome::Pass | Outcome::Discarded => false,
     }
 }
 
-/// Every finding that keeps the action from being allowed could be answered by an approval of exactly this action.
+/// Whether an approval of exactly this action could answer every finding that prevents an allow.
 #[must_use]
-pub fn approvable(findings: &[Finding]) -> bool {
+pub(crate) fn approvable(findings: &[Finding]) -> bool {
     use crate::check::Authority;
     let open = |f: &&Finding| f.outcome != Outcome::Pass && f.outcome != Outcome::Discarded;
     let binding = |f: &&Finding| f.check.required || f.check.authority == Authority::Policy;
     findings.iter().filter(open).filter(binding).all(answerable)
 }
 
-/// Names exactly this action for this principal and agent: its normal form with all arguments, its effects on resolved
-/// paths, the digests of programs that no table knows. `None` where something is unknown that has no digest, or is not
-/// constant, so that no approval can cover it.
+/// SHA-256 (hexadecimal) that identifies exactly this action of this principal and agent: its normal form with all
+/// arguments, its effects on resolved paths, and the digests of unknown programs. `None` if a part is not constant, or
+/// is unknown and has no digest, so that no approval can cover it.
 #[must_use]
 pub fn signature(case: &Case, context: &Context) -> Option<String> {
     let account = facts::account(context);
     let mut lines = Vec::with_capacity(case.gathered.queries.len());
     for query in &case.gathered.queries {
-        let open = query.anywhere || query.below || query.name.contains(HOLE) || query.detail.contains(HOLE);
+        let open = query.unresolved
+            || query.is_prefix
+            || query.name.contains(UNKNOWN_SPAN)
+            || query.detail.contains(UNKNOWN_SPAN);
         if open {
             return None;
         }
         let resolved = match &context.environment {
-            Some(environment) if query.kind == "path" => environment.path(&query.name, &account).resolved,
+            Some(environment) if query.kind == Kind::Path => environment.path(&query.name, &account).resolved,
             _ => String::new(),
         };
         let content = if query.verb == Verb::Unknown { unknown_content(query, context)? } else { String::new() };
@@ -171,7 +183,7 @@ pub fn signature(case: &Case, context: &Context) -> Option<String> {
             u8::from(query.recursive),
             u8::from(query.keep),
             u8::from(query.privileged),
-            u8::from(query.into),
+            u8::from(query.into_existing_dir),
         ));
     }
     if lines.is_empty() {
@@ -188,9 +200,9 @@ pub fn signature(case: &Case, context: &Context) -> Option<String> {
     Some(crate::hex(&hash.finalize()))
 }
 
-/// What stands for the content of something that is not understood: where the program lies that no table knows, and the
-/// digest of its file. A path that such a program is given has none of its own. `None` for every other unknown.
-fn unknown_content(query: &Query, context: &Context) -> Option<String> {
+/// The content of an unknown effect for the signature: for an unknown program or a script, the path and the digest of
+/// its file; empty for a path argument of such a program. `None` for every other unknown.
+fn unknown_content(query: &EffectFacts, context: &Context) -> Option<String> {
     let environment = context.environment.as_ref()?;
     let at = |path: &str| Some(format!("{path}\u{0}{}", environment.file_digest(path)?));
     match query.kind.as_str() {

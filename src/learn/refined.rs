@@ -1,41 +1,41 @@
-//! What a reasoned checklist teaches.
+//! Lessons of a checklist that a model has refined.
 //!
-//! 1. A check that was answered is supported; one that was set aside counts against itself, but only where the
-//!    action was allowed and nothing untrusted was read ([`crate::memory::QUORUM`] rules what that removes).
-//! 2. A new check that means what a recalled one means supports that one, in its words ([`SAME`], cosine of the texts),
-//!    so that other words for the same thing do not pile up.
+//! 1. A check that was answered gains support. A check that was discarded counts against itself, but only if the action
+//!    was allowed and the agent had read nothing untrusted ([`crate::memory::QUORUM`] decides when a check is removed).
+//! 2. A new check with the same meaning as a recalled one ([`SAME`], cosine of the texts) supports the recalled one in
+//!    its wording, so that rephrased duplicates do not accumulate.
 //! 3. The paper's test-time adaptation ([`Learning::AtOnce`]) overwrites the entry with the new list; it is an
 //!    ablation.
 
+use super::Learning;
 use super::{embedded_text, kinds};
 use crate::action::Context;
 use crate::check::{Authority, Check, Finding, Outcome};
 use crate::embed::Embedder;
-use crate::guard::Learning;
 use crate::memory::{self, Change, Entry, Key, Lesson};
 use crate::reason::Case;
 use crate::verdict::{Decision, Verdict};
 use std::sync::Arc;
 
-/// Cosine above which two checks of one category ask the same. Of all-MiniLM-L6-v2, on `name: definition`.
-pub const SAME: f32 = 0.7;
+/// Cosine similarity above which two checks of one category mean the same, for all-MiniLM-L6-v2 on `name: definition`.
+pub(crate) const SAME: f32 = 0.7;
 /// Most triggers of a learnt entry.
 const TRIGGERS: usize = 8;
 
 /// The checklist as it was after reasoning.
 #[derive(Debug, Clone)]
 pub struct Refined {
-    /// The entry that it was recalled from, if the action is of its kind.
+    /// The entry from which it was recalled, if the action is of the same kind.
     pub target: Option<Arc<Entry>>,
-    /// All that was recalled with it: whose words are used for the same check.
+    /// All recalled entries. Their wording is used for checks with the same meaning.
     pub recalled: Vec<Arc<Entry>>,
-    /// The kind of action.
+    /// The paraphrase of the action.
     pub key: Key,
-    /// What a model found for each check.
+    /// The model's finding for each check.
     pub findings: Vec<Finding>,
-    /// Checks that ask what another asks: (the one that goes, the one that stays).
+    /// Pairs of checks with the same meaning: (removed, kept).
     pub merged: Vec<(Check, Check)>,
-    /// Checks that should read otherwise.
+    /// Checks with their new definitions.
     pub revised: Vec<(Check, String)>,
 }
 
@@ -70,12 +70,12 @@ pub(super) async fn lesson(
     }
     let recalled_by = kinds(&case.gathered.queries).into_iter();
     (!changes.is_empty()).then(|| Lesson {
-        // what an untrusted text may have shaped stays apart from what is active
+        // a lesson that an untrusted text may have influenced stays separate from active entries
         entry: target.filter(|_| context.observations.is_empty()).map(|t| t.id.clone()),
         key: refined.key.clone(),
         vector,
         triggers: match target {
-            // the entry is recalled by what it was learnt for, not by all that resembles it
+            // the entry keeps the triggers of the action from which it was learnt
             Some(_) => Vec::new(),
             None => (recalled_by.take(TRIGGERS))
                 .map(|(verb, class)| memory::Trigger { verb: verb.to_owned(), class })
@@ -103,7 +103,7 @@ fn overwrite(known: &[&memory::LearnedCheck], used: &[&Check]) -> Vec<Change> {
     gone.chain(used.iter().map(|u| added(u))).collect()
 }
 
-/// Support for what was used; votes against what was set aside or is double.
+/// Support for the used checks; votes against discarded and duplicate ones.
 fn gentle(known: &[&memory::LearnedCheck], named: Vec<Change>, refined: &Refined, relaxing: bool) -> Vec<Change> {
     let mut changes = named;
     let on_entry = |c: &Check| known.iter().any(|k| k.category == c.category && k.name == c.name && !k.required);
@@ -129,7 +129,7 @@ fn gentle(known: &[&memory::LearnedCheck], named: Vec<Change>, refined: &Refined
     changes
 }
 
-/// Each used check under the name that the entry has for it. Without an embedder only equal names are equal.
+/// Each used check, under the name that the entry has for it. Without an embedder, only equal names match.
 async fn merge(known: &[&memory::LearnedCheck], used: &[&Check], embedder: Option<&dyn Embedder>) -> Vec<Change> {
     let text = |name: &str, definition: &str| format!("{name}: {definition}");
     let texts: Vec<String> = (known.iter().map(|k| text(&k.name, &k.definition)))

@@ -1,16 +1,16 @@
-//! One question, its answer checked against the schema, and at most one turn to repair it.
+//! Asks one question, validates the reply against the schema, and allows at most one repair turn.
 
 use super::{Completion, LanguageModel, Meter, ModelError, Prompt, Role, Turn, reply};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Most of an unreadable reply that the model is shown again, in bytes.
+/// Most bytes of a malformed reply that are shown to the model again.
 const SHOWN: usize = 2_000;
 
-/// Puts a prompt to a model and reads the reply as its schema says.
+/// Sends a prompt to a model and parses the reply according to its schema.
 ///
 /// # Errors
-/// [`ModelError`]; `Malformed` if the reply, and the one after a repair turn, cannot be read.
+/// [`ModelError`]; `Malformed` if neither the reply nor the one after the repair turn can be parsed.
 pub async fn ask<T: DeserializeOwned>(
     model: &dyn LanguageModel,
     meter: &Meter,
@@ -64,8 +64,8 @@ fn read<T: DeserializeOwned>(prompt: &Prompt, completion: &Completion) -> Result
     serde_json::from_value(document).map_err(|e| e.to_string())
 }
 
-/// The schema without longest lengths. They cut a model short that rambles, where the server holds it to the schema;
-/// where it does not, whoever reads the answer drops what is over, which is no reason to ask again.
+/// The schema without `maxItems`. That limit stops a rambling model if the server enforces the schema. If it does not,
+/// the code that uses the answer drops the excess, which is no reason to ask again.
 fn unbounded(mut schema: Value) -> Value {
     match &mut schema {
         Value::Object(fields) => {

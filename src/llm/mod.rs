@@ -1,21 +1,24 @@
-//! Language models: one question, one bounded answer.
+//! Language models: one prompt, one bounded reply.
 //!
-//! 1. [`Prompt`] is what is asked, [`LanguageModel::complete`] answers it once ([`openai`], [`recording`]).
-//! 2. [`Meter`] is the purse of one verdict: calls, tokens and wall time have hard caps, all of them counted.
-//! 3. [`ask`] puts a prompt, reads the reply ([`reply`]), checks it against the prompt's schema, and gives
-//!    the model one turn to repair it. Then it is [`ModelError::Malformed`].
+//! 1. [`LanguageModel::complete`] answers a [`Prompt`] once ([`openai`], [`recording`]).
+//! 2. [`Meter`] is the budget of one verdict: calls, tokens and wall time are counted and have hard limits.
+//! 3. [`ask`] sends a prompt, parses the reply ([`reply`]), validates it against the prompt's schema, and gives the
+//!    model one turn to repair it. If that fails, too, the result is [`ModelError::Malformed`].
 //!
-//! Every failure is an error with its cause. None of it is ever an answer.
+//! Every failure is an error with its cause, never an answer.
 
 mod ask;
 mod meter;
+#[cfg(feature = "llm")]
 pub mod openai;
 pub mod recording;
 pub mod reply;
+#[cfg(feature = "llm")]
 mod retry;
 
 pub use ask::ask;
 pub use meter::{Limits, Meter, Spent};
+#[cfg(feature = "llm")]
 pub use openai::{Endpoint, OpenAi};
 pub use recording::{Player, Recorder};
 
@@ -25,7 +28,7 @@ use serde_json::Value;
 use std::fmt::Debug;
 use std::time::Duration;
 
-/// Who says one part of a prompt.
+/// The role of one part of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -33,20 +36,20 @@ pub enum Role {
     System,
     /// The question.
     User,
-    /// The model, in an example or in its own earlier reply.
+    /// The model: an example, or its earlier reply.
     Assistant,
 }
 
 /// One part of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
-    /// Who says it.
+    /// Its role.
     pub role: Role,
-    /// What is said.
+    /// Its content.
     pub text: String,
 }
 
-/// The form that the reply must have.
+/// The required form of the reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Schema {
     /// Stable short name.
@@ -55,7 +58,7 @@ pub struct Schema {
     pub schema: Value,
 }
 
-/// The schema of an object that has these properties, all of them, and no others.
+/// The schema of an object with exactly these properties, all of them required.
 pub(crate) fn object(properties: Value) -> Value {
     let required: Vec<String> = properties.as_object().map(|p| p.keys().cloned().collect()).unwrap_or_default();
     serde_json::json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
@@ -64,13 +67,13 @@ pub(crate) fn object(properties: Value) -> Value {
 /// One question to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompt {
-    /// Examples and question, in order.
+    /// Instructions, examples and question, in order.
     pub turns: Vec<Turn>,
-    /// The form of the reply; free text if `None`.
+    /// The required form of the reply; free text if `None`.
     pub schema: Option<Schema>,
     /// Most tokens of the reply.
     pub reply_tokens: u32,
-    /// The nonce of its fences. It is new each time, so recordings leave it out of their key.
+    /// The nonce of its fences. It is new each time, so recordings exclude it from their key.
     pub nonce: String,
 }
 
@@ -81,7 +84,7 @@ impl Prompt {
         Self { turns, schema: None, reply_tokens, nonce: String::new() }
     }
 
-    /// Upper estimate of its tokens: a token of English or code has three bytes or more on average.
+    /// Upper estimate of the number of tokens: a token of English or code has at least three bytes on average.
     #[must_use]
     pub fn tokens_at_most(&self) -> u64 {
         let bytes: usize = self.turns.iter().map(|t| t.text.len() + 12).sum();
@@ -89,33 +92,33 @@ impl Prompt {
     }
 }
 
-/// A model's answer.
+/// A model's reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
-    /// What it said.
+    /// The text of the reply.
     pub text: String,
-    /// It ended because the limit of tokens was reached.
+    /// Whether the reply was truncated at the token limit.
     pub cut: bool,
-    /// Tokens of the prompt, as the server counted them (estimated where it does not).
+    /// Tokens of the prompt, as counted by the server (estimated if it does not count).
     pub tokens_in: u64,
-    /// Tokens of the reply.
+    /// Tokens of the reply, counted likewise.
     pub tokens_out: u64,
 }
 
-/// Why a model gave no answer. Never a reason to allow.
+/// Why a model gave no answer. Never a reason to allow an action.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
     /// No connection.
-    #[error("the model at {url} cannot be reached: {why}; look at model.url, or start the server")]
+    #[error("the model at {url} cannot be reached: {why}; check model.url, or start the server")]
     Unreachable {
         /// The endpoint.
         url: String,
-        /// The problem.
+        /// The cause.
         why: String,
     },
     /// The key is missing or wrong.
-    #[error("the model at {url} refused the key (status {status}); look at model.key_file")]
+    #[error("the model at {url} refused the key (status {status}); check model.key_file")]
     Refused {
         /// The endpoint.
         url: String,
@@ -128,34 +131,34 @@ pub enum ModelError {
         /// The endpoint.
         url: String,
     },
-    /// Any other status.
+    /// Any other HTTP status of failure.
     #[error("the model at {url} answered with status {status}: {why}")]
     Status {
         /// The endpoint.
         url: String,
         /// HTTP status.
         status: u16,
-        /// What it said, bounded.
+        /// The message of the server, at most 200 characters.
         why: String,
     },
-    /// It took too long.
+    /// The time limit was exceeded.
     #[error("the model did not answer within {0:?}")]
     Timeout(Duration),
-    /// The answer cannot be read.
+    /// The reply cannot be parsed or does not fit the schema.
     #[error("the model's reply cannot be read: {0}")]
     Malformed(String),
-    /// A cap of this verdict was reached.
-    #[error("the budget of this check is used up: {0}")]
+    /// A limit of this verdict's budget was reached.
+    #[error("the model budget of this check is exhausted: {0}")]
     Budget(String),
-    /// It failed too often just now.
-    #[error("the model failed {failures} times in a row; it is left alone for {pause:?}")]
+    /// The circuit breaker is open after repeated failures.
+    #[error("the model failed {failures} times in a row; it is not called for {pause:?}")]
     CircuitOpen {
         /// Failures in a row.
         failures: u32,
-        /// Until it is tried again.
+        /// Time until the next attempt.
         pause: Duration,
     },
-    /// A player has no recording of this request.
+    /// A [`Player`] has no recording of this request.
     #[error("there is no recording of this request (key {0})")]
     NotRecorded(String),
 }
@@ -163,10 +166,10 @@ pub enum ModelError {
 /// A language model.
 #[async_trait]
 pub trait LanguageModel: Send + Sync + Debug {
-    /// Its name.
+    /// The name of the model.
     fn name(&self) -> &str;
 
-    /// Answers one prompt at temperature 0, within `limit`.
+    /// Answers one prompt at temperature 0, within the time `limit`.
     ///
     /// # Errors
     /// [`ModelError`]

@@ -1,11 +1,10 @@
 //! Any OpenAI-compatible endpoint, through `async-openai`.
 //!
-//! 1. One HTTP service below the client does what the client does not: it bounds the body, retries what is
-//!    transient with jittered back-off or as `retry-after` says, within the call's time, and keeps the
-//!    circuit breaker.
-//! 2. Redirects are not followed and no proxy of the environment is used: the key goes to the endpoint only.
-//! 3. The JSON schema goes along as `response_format` unless the endpoint is known not to have it; the reply
-//!    is checked against it all the same (`ask`).
+//! 1. An HTTP service below the client adds a limit on the body and retries of transient failures, within the call's
+//!    time limit, with jittered back-off or after the time in `retry-after`. A circuit breaker guards the calls.
+//! 2. Redirects are not followed and no proxy of the environment is used: the key is sent to the endpoint only.
+//! 3. The JSON schema is sent as `response_format` unless the endpoint is known not to support it; the reply is
+//!    validated against it in any case (`ask`).
 
 use super::retry::{Breaker, RETRIES, delay, retry_after, transient};
 use super::{Completion, LanguageModel, ModelError, Prompt, Role};
@@ -20,21 +19,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Most bytes of a reply's body.
+/// Most bytes of a response body.
 const BODY: usize = 4 * 1024 * 1024;
 
-/// Where a model is.
+/// The address of a model.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     /// Base URL, e.g. `http://127.0.0.1:8093/v1`.
     pub url: String,
     /// Name of the model.
     pub model: String,
-    /// Key; none for most local servers.
+    /// API key; `None` for most local servers.
     pub key: Option<SecretString>,
     /// OpenAI organisation.
     pub organization: Option<String>,
-    /// The server enforces JSON schemas.
+    /// Whether the server supports JSON schemas as `response_format`.
     pub structured: bool,
 }
 
@@ -53,30 +52,30 @@ pub struct OpenAi {
     endpoint: Endpoint,
     http: reqwest::Client,
     breaker: Breaker,
-    /// The server takes `response_format`, as far as is known.
+    /// Whether the server accepts `response_format`, as far as known.
     structured: AtomicBool,
 }
 
-/// What stopped the last attempt of a call, for the error.
+/// The error that stopped the last attempt of a call.
 type Stopped = Arc<Mutex<Option<ModelError>>>;
 
 impl OpenAi {
-    /// A client. Nothing is sent yet.
+    /// Creates a client. Nothing is sent yet.
     ///
     /// # Errors
-    /// [`ModelError::Unreachable`] if the URL or the TLS set-up is unusable.
+    /// [`ModelError::Unreachable`] if the URL, the key, the organisation or the TLS set-up is unusable.
     pub fn new(endpoint: Endpoint) -> Result<Self, ModelError> {
         let unusable = |why: String| ModelError::Unreachable { url: endpoint.url.clone(), why };
         let url = reqwest::Url::parse(&endpoint.url).map_err(|e| unusable(e.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") || !url.username().is_empty() || url.password().is_some() {
-            return Err(unusable("it must be http or https, without credentials in it".to_owned()));
+            return Err(unusable("the URL must be http or https, without credentials".to_owned()));
         }
         let unfit = |text: &str| http::HeaderValue::from_str(text).is_err();
         if endpoint.key.as_ref().is_some_and(|k| unfit(k.expose_secret())) {
-            return Err(unusable("its key is not one plain line; look at model.key_file".to_owned()));
+            return Err(unusable("the key is not a single line of plain text; check model.key_file".to_owned()));
         }
         if endpoint.organization.as_deref().is_some_and(unfit) {
-            return Err(unusable("model.organization is not one plain line".to_owned()));
+            return Err(unusable("model.organization is not a single line of plain text".to_owned()));
         }
         let http = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
@@ -90,7 +89,7 @@ impl OpenAi {
 
     fn client(&self, until: Instant, stopped: &Stopped) -> Client<OpenAIConfig> {
         let key = self.endpoint.key.as_ref().map_or("none", |k| k.expose_secret());
-        // what the environment says of an organisation is for another program
+        // organisation variables of the environment are meant for other programs
         let organization = self.endpoint.organization.as_deref().unwrap_or_default();
         let config = OpenAIConfig::new().with_api_base(&self.endpoint.url).with_api_key(key);
         let config = config.with_org_id(organization).with_project_id("");
@@ -117,7 +116,7 @@ impl OpenAi {
         }
     }
 
-    /// A server may send back what it was sent: the key goes into no error.
+    /// Removes the key from an error, because a server may echo the request.
     fn scrubbed(&self, error: ModelError) -> ModelError {
         let clean = |text: String| {
             let key = self.endpoint.key.as_ref().map(|k| k.expose_secret()).filter(|k| !k.is_empty());
@@ -165,7 +164,7 @@ impl LanguageModel for OpenAi {
         let refused = matches!(outcome, Err(ModelError::Status { status: 400 | 404 | 415 | 422 | 501, .. }));
         if refused && prompt.schema.is_some() && self.structured.swap(false, Ordering::Relaxed) {
             outcome = self.once(prompt, until).await;
-            // it was not the schema that it refused
+            // if the call fails without a schema, too, the schema was not the cause
             self.structured.store(outcome.is_err(), Ordering::Relaxed);
         }
         self.breaker.note(matches!(outcome, Ok(_) | Err(ModelError::Malformed(_))));
@@ -173,10 +172,10 @@ impl LanguageModel for OpenAi {
     }
 }
 
-/// The client's own errors, bounded.
+/// Converts the client's own errors, with bounded texts.
 fn other(url: &str, error: &OpenAIError) -> ModelError {
     match error {
-        OpenAIError::JSONDeserialize(error, _) => ModelError::Malformed(format!("its envelope is no JSON: {error}")),
+        OpenAIError::JSONDeserialize(error, _) => ModelError::Malformed(format!("the response is not JSON: {error}")),
         OpenAIError::ApiError(api) => {
             let why = api.api_error.message.chars().filter(|c| !c.is_control()).take(200).collect();
             ModelError::Status { url: url.to_owned(), status: api.status_code.as_u16(), why }
@@ -185,7 +184,7 @@ fn other(url: &str, error: &OpenAIError) -> ModelError {
     }
 }
 
-/// One request with its retries; the reply's body read whole, within bounds.
+/// Sends one request with its retries, and reads the whole response body within bounds.
 async fn send(
     http: &reqwest::Client,
     url: &str,
@@ -230,13 +229,13 @@ async fn send(
     }
 }
 
-/// The same response with its body in memory; one that is too long is an error.
+/// The same response with its body in memory; a body over [`BODY`] bytes is an error.
 async fn bounded(mut response: reqwest::Response) -> Result<reqwest::Response, ModelError> {
     let mut body = Vec::new();
-    let failed = |e: reqwest::Error| ModelError::Malformed(format!("it broke off: {}", root_cause(&e)));
+    let failed = |e: reqwest::Error| ModelError::Malformed(format!("the connection broke: {}", root_cause(&e)));
     while let Some(chunk) = response.chunk().await.map_err(failed)? {
         if body.len() + chunk.len() > BODY {
-            return Err(ModelError::Malformed(format!("it is longer than {BODY} bytes")));
+            return Err(ModelError::Malformed(format!("the response is longer than {BODY} bytes")));
         }
         body.extend_from_slice(&chunk);
     }
@@ -244,7 +243,7 @@ async fn bounded(mut response: reqwest::Response) -> Result<reqwest::Response, M
     rebuilt.map(reqwest::Response::from).map_err(|e| ModelError::Malformed(e.to_string()))
 }
 
-/// What a failing server says, one bounded line.
+/// The response of a failing server as one line of at most 200 characters.
 async fn said(mut response: reqwest::Response) -> String {
     let first = response.chunk().await.ok().flatten().unwrap_or_default();
     String::from_utf8_lossy(&first).chars().filter(|c| !c.is_control()).take(200).collect()
@@ -258,12 +257,12 @@ fn root_cause(error: &reqwest::Error) -> String {
     cause.to_string().chars().take(200).collect()
 }
 
-/// Reads the envelope.
+/// Extracts the completion from a response.
 fn completion(prompt: &Prompt, reply: &Value) -> Result<Completion, ModelError> {
     let choice = reply.get("choices").and_then(|c| c.get(0));
     let text = choice.and_then(|c| c.get("message")).and_then(|m| m.get("content")).and_then(Value::as_str);
     let Some(text) = text else {
-        return Err(ModelError::Malformed("its envelope has no choices[0].message.content".to_owned()));
+        return Err(ModelError::Malformed("the response has no choices[0].message.content".to_owned()));
     };
     let cut = choice.and_then(|c| c.get("finish_reason")).and_then(Value::as_str) == Some("length");
     let usage = |name: &str| reply.get("usage").and_then(|u| u.get(name)).and_then(Value::as_u64);

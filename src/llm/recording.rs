@@ -1,9 +1,9 @@
-//! Recorded models, so that tests replay what a real model said.
+//! Recorded models, so that tests can replay the replies of a real model.
 //!
-//! 1. The key is the SHA-256 of the whole request: model, every turn, schema, reply limit. Only the nonce of
-//!    the fences, which is new each time, is left out.
-//! 2. [`Recorder`] passes requests on and writes request and reply as one JSON line, secrets scrubbed.
-//! 3. [`Player`] answers from such lines. What was not recorded is an error, never a guess.
+//! 1. The key is the SHA-256 of the whole request: model, every turn, schema, reply limit. Only the nonce of the
+//!    fences, which is new each time, is excluded.
+//! 2. [`Recorder`] forwards requests and writes request and reply as one JSON line, with secrets redacted.
+//! 3. [`Player`] answers from such lines. A request without a recording is an error, never a guess.
 
 use super::{Completion, LanguageModel, ModelError, Prompt};
 use async_trait::async_trait;
@@ -17,14 +17,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Stands for the nonce in a recording.
+/// Placeholder for the nonce in a recording.
 const NONCE: &str = "NONCE";
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
     key: String,
     model: String,
-    /// The last turn, for whoever reads the file.
+    /// The last turn, for human readers of the file.
     asked: String,
     reply: Completion,
 }
@@ -41,7 +41,7 @@ fn without_nonce(text: &str, nonce: &str) -> String {
     if nonce.is_empty() { text.to_owned() } else { text.replace(nonce, NONCE) }
 }
 
-/// Asks a model and keeps what it said. What is recorded already is not asked again.
+/// Asks a model and records its replies. A recorded request is not sent again.
 #[derive(Debug)]
 pub struct Recorder {
     inner: Arc<dyn LanguageModel>,
@@ -51,7 +51,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records into `path`, after what it has.
+    /// A recorder that appends to `path`.
     ///
     /// # Errors
     /// If the file cannot be read or written.
@@ -84,7 +84,7 @@ impl LanguageModel for Recorder {
         let mut text = serde_json::to_string(&line).map_err(|e| ModelError::Malformed(e.to_string()))?;
         text.push('\n');
         let written = self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(text.as_bytes());
-        written.map_err(|e| ModelError::Malformed(format!("{} cannot be written: {e}", self.path.display())))?;
+        written.map_err(|e| ModelError::Malformed(format!("cannot write to {}: {e}", self.path.display())))?;
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key, kept);
         Ok(reply)
     }
@@ -98,7 +98,7 @@ pub struct Player {
 }
 
 impl Player {
-    /// Plays the recordings of the model `name` in `path`.
+    /// A player of the recordings in `path` for the model `name`.
     ///
     /// # Errors
     /// If the file cannot be read.

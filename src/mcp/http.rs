@@ -1,12 +1,13 @@
-//! Client and server over streamable HTTP: the client talks to an address of this machine instead of the server's.
+//! The proxy over streamable HTTP: the client connects to an address of this machine instead of the server's.
 //!
-//! 1. One endpoint, `/mcp`: `POST` with one message, `GET` for what the server sends by itself, `DELETE` at the end of a session.
-//!    Headers pass, the client's credentials among them; what belongs to one connection, cookies and `Origin` do not.
-//! 2. `Mcp-Method` and `Mcp-Name` must say what the body says, since a server may go by them.
-//! 3. What a server answers, as JSON or as a stream of events, is read message by message, and only what was read is passed on.
-//!    Text that is no message, such as that of an error, counts as something the agent has read.
-//! 4. Which tools were listed is known by session (`Mcp-Session-Id`); what was read is held against every client, since a server
-//!    that names the sessions must not choose what is forgotten.
+//! 1. There is one endpoint, `/mcp`: `POST` with one message, `GET` for messages that the server sends on its own, and
+//!    `DELETE` at the end of a session. Headers are forwarded, including the client's credentials; hop-by-hop headers,
+//!    cookies and `Origin` are not.
+//! 2. `Mcp-Method` and `Mcp-Name` must match the body, because a server may rely on them.
+//! 3. Answers of the server, as JSON or as an event stream, are parsed message by message, and only parsed messages are
+//!    forwarded. Text that is not a message, such as the body of an error, is recorded as an observation.
+//! 4. The listed tools are tracked per session (`Mcp-Session-Id`). Observations apply to all clients: the server
+//!    chooses session ids, and must not be able to discard observations by choosing a new one.
 //! 5. Redirects are not followed.
 
 use super::stdio::{LONGEST, WireError};
@@ -29,13 +30,14 @@ use tokio::sync::Semaphore;
 use tokio_util::io::StreamReader;
 use url::Url;
 
-/// Sessions at a time; those that nobody uses at the moment are forgotten beyond it, and list their tools again.
+/// Most sessions at a time. Beyond that, sessions without a request in progress are dropped; their clients have to list
+/// the tools again.
 const SESSIONS: usize = 1_000;
-/// Refusals of what a server asks for that are under way; more are not sent.
+/// Most refusals to the server that are being sent at a time; further ones are dropped.
 const REFUSALS: usize = 16;
-/// How long a connection with the server may take to be made.
+/// Timeout for connecting to the server, and for sending a refusal.
 const CONNECTING: Duration = Duration::from_secs(10);
-/// Headers of one connection, or of a browser.
+/// Headers that are not forwarded: they belong to one connection or to a browser.
 const OWN: [&str; 14] = [
     "accept-encoding",
     "connection",
@@ -54,7 +56,7 @@ const OWN: [&str; 14] = [
 ];
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// The proxy before one server.
+/// The proxy in front of one server.
 #[derive(Debug, Clone)]
 pub struct Front {
     inner: Arc<Inner>,
@@ -72,10 +74,10 @@ struct Inner {
 type Connection = Arc<tokio::sync::Mutex<Proxy>>;
 
 impl Front {
-    /// Before the server at `upstream`.
+    /// A proxy in front of the server at `upstream`.
     ///
     /// # Errors
-    /// The HTTP client cannot be made.
+    /// If the HTTP client cannot be created.
     pub fn new(house: Arc<House>, upstream: Url) -> Result<Self, reqwest::Error> {
         let client = reqwest::Client::builder()
             .connect_timeout(CONNECTING)
@@ -85,7 +87,7 @@ impl Front {
         Ok(Self { inner: Arc::new(Inner { house, upstream, client, connections: Mutex::default(), refusals }) })
     }
 
-    /// Answers until `stop` is ready.
+    /// Serves requests until `stop` is ready.
     pub async fn run(self, listener: TcpListener, stop: impl Future<Output = ()>) {
         let limit = usize::try_from(LONGEST).unwrap_or(usize::MAX);
         let router = Router::new()
@@ -93,10 +95,10 @@ impl Front {
             .layer(DefaultBodyLimit::max(limit))
             .layer(middleware::from_fn(only_from_here))
             .with_state(self);
-        crate::serve::answer(router, listener, stop).await;
+        crate::serve::serve_router(router, listener, stop).await;
     }
 
-    /// The connection to which a request belongs.
+    /// The connection of a session; created if it does not exist.
     fn connection(&self, session: &str) -> Connection {
         let mut connections = self.inner.connections.lock().unwrap_or_else(PoisonError::into_inner);
         if connections.len() >= SESSIONS {
@@ -106,10 +108,10 @@ impl Front {
         Arc::clone(connections.entry(session.to_owned()).or_insert_with(made))
     }
 
-    /// Tells the server that what it asks for is not done; it may be waiting for this before it goes on.
+    /// Sends the refusal of a server's request to the server, which may wait for it before it continues.
     fn refuse(&self, headers: &HeaderMap, answer: &Value) {
         let Ok(place) = Arc::clone(&self.inner.refusals).try_acquire_owned() else { return };
-        // of the request in whose answer it asked
+        // headers of the client's request whose answer carried the server's request
         let own = |name: &HeaderName| {
             let name = name.as_str();
             let of_protocol = name.starts_with("mcp-") && name != "mcp-session-id" && name != "mcp-protocol-version";
@@ -130,7 +132,8 @@ impl Front {
     }
 }
 
-/// A URL without what may be a secret in it; another query is another server.
+/// A URL for display, without the parts that may contain secrets. A digest replaces the query, so that URLs with
+/// different queries still name different servers.
 #[must_use]
 pub fn shown(url: &Url) -> String {
     let mut bare = url.clone();
@@ -146,19 +149,19 @@ pub fn shown(url: &Url) -> String {
     }
 }
 
-/// No page of a browser and no name that was bound to this address later can use it.
+/// Rejects requests from web pages, and requests under a host name that was rebound to this address (DNS rebinding).
 async fn only_from_here(request: Request, next: Next) -> Response {
-    if crate::serve::meant_for_us(&[], request.headers(), request.uri()) {
+    if crate::serve::host_and_origin_allowed(&[], request.headers(), request.uri()) {
         return next.run(request).await;
     }
-    problem(StatusCode::FORBIDDEN, &Value::Null, "the Host or Origin is no name of this proxy")
+    problem(StatusCode::FORBIDDEN, &Value::Null, "the Host or Origin header does not name this proxy")
 }
 
 fn problem(status: StatusCode, id: &Value, says: &str) -> Response {
     (status, axum::Json(message::error(id, -32600, says))).into_response()
 }
 
-/// Headers that are not of one connection.
+/// The headers to forward.
 fn passing(headers: &HeaderMap) -> HeaderMap {
     headers
         .iter()
@@ -167,7 +170,7 @@ fn passing(headers: &HeaderMap) -> HeaderMap {
         .collect()
 }
 
-/// What is under way: one request of the client and what answers it.
+/// One request of the client, until its answer has been sent.
 struct Under {
     front: Front,
     proxy: Connection,
@@ -190,7 +193,7 @@ impl Drop for Under {
 async fn relay(State(front): State<Front>, method: Method, headers: HeaderMap, body: Bytes) -> Response {
     let session = headers.get(SESSION).and_then(|name| name.to_str().ok()).unwrap_or_default().to_owned();
     let proxy = front.connection(&session);
-    // in a session an answer may come on another stream than that of its request
+    // within a session, an answer may arrive on a different stream than that of its request
     let exchange = if session.is_empty() { ulid::Ulid::new().to_string() } else { String::new() };
     let under = Under { front, proxy, exchange, headers };
     match method {
@@ -228,7 +231,7 @@ async fn post(under: Under, body: &Bytes) -> Response {
     }
 }
 
-/// What a header says that the body does not.
+/// A description of a header that does not match the body, if there is one.
 fn at_odds(headers: &HeaderMap, line: &str) -> Option<String> {
     let message: Value = serde_json::from_str(line).unwrap_or_default();
     let params = message.get("params");
@@ -237,12 +240,12 @@ fn at_odds(headers: &HeaderMap, line: &str) -> Option<String> {
         |(name, body)| {
             let mut said = headers.get_all(name).iter();
             let wrong = said.any(|value| value.to_str().ok().and_then(decoded).as_deref() != body);
-            wrong.then(|| format!("the header {name} does not say what the body says"))
+            wrong.then(|| format!("the header {name} does not match the body"))
         },
     )
 }
 
-/// The value of a header, which may stand in base64 where it is not plain.
+/// The value of a header, which may be plain or base64-encoded; `None` if the encoding is invalid.
 fn decoded(value: &str) -> Option<String> {
     use base64::Engine as _;
     let Some(inner) = value.strip_prefix("=?base64?").and_then(|v| v.strip_suffix("?=")) else {
@@ -281,9 +284,9 @@ async fn send(under: Under, method: Method, body: String) -> Response {
     let passed = match (is_message, text.trim().is_empty(), status.is_success()) {
         (true, ..) => passed(&under, &text).await.map(Option::unwrap_or_default),
         (false, true, _) => Ok(String::new()),
-        // a client might find a message in it that was not seen here
+        // a client might find a message in it that the proxy has not seen
         (false, false, true) => {
-            return problem(StatusCode::BAD_GATEWAY, &Value::Null, "the server's answer is no message");
+            return problem(StatusCode::BAD_GATEWAY, &Value::Null, "the server's answer is not a JSON-RPC message");
         }
         (false, false, false) => {
             headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("text/plain; charset=utf-8"));
@@ -304,7 +307,7 @@ fn root_cause(error: &dyn std::error::Error) -> String {
     cause.to_string()
 }
 
-/// The body of an answer.
+/// The whole body of an answer, at most [`LONGEST`] bytes.
 async fn whole(response: reqwest::Response) -> Result<String, WireError> {
     let mut bytes = Vec::new();
     let mut stream = response.bytes_stream();
@@ -317,7 +320,7 @@ async fn whole(response: reqwest::Response) -> Result<String, WireError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// One message of the server as it is passed on, if it is.
+/// The message of the server to forward; `None` if nothing is forwarded.
 async fn passed(under: &Under, text: &str) -> Result<Option<String>, WireError> {
     let fate = under.proxy.lock().await.from_server(&under.exchange, text)?;
     Ok(match fate {
@@ -331,7 +334,7 @@ async fn passed(under: &Under, text: &str) -> Result<Option<String>, WireError> 
     })
 }
 
-/// The events of the server as they are passed on. What cannot be noted ends the stream.
+/// The stream of events to forward. A message that cannot be recorded ends the stream.
 fn events(
     under: Under,
     input: impl AsyncBufRead + Unpin + Send + 'static,
@@ -356,7 +359,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_say_what_the_body_says() {
+    fn headers_must_match_the_body() {
         let call = r#"{"method":"tools/call","params":{"name":"a b"}}"#;
         let odd = |name: &'static str, value: &str| {
             let headers = HeaderMap::from_iter([(HeaderName::from_static(name), value.parse().unwrap())]);

@@ -1,13 +1,13 @@
-//! Messages, as far as the proxy reads them.
+//! Parses the parts of MCP messages that the proxy needs, and builds its answers.
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
 use std::fmt;
 
-/// Longest text in an answer of ours, characters.
+/// Longest text in an answer of the proxy, in characters.
 const SAYS: usize = 1_000;
 
-/// Names that mean something to either side, in messages, parameters, results and tools.
+/// Keys with a meaning in the protocol, in messages, parameters, results and tools.
 const KNOWN: [&str; 17] = [
     "jsonrpc",
     "id",
@@ -28,11 +28,11 @@ const KNOWN: [&str; 17] = [
     "inputResponses",
 ];
 
-/// Reads a message that has one meaning: no key stands twice, and none differs from one of the protocol by its case alone. Of
-/// such keys the reader on the other side might take the other.
+/// Parses a message and rejects ambiguous ones: duplicate keys, and keys that differ from a key of the protocol only in
+/// case. Of two such keys, the parser on the other side might use the one that was not checked.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A description of the problem.
 pub(super) fn read(line: &str) -> Result<Value, String> {
     let mut reader = serde_json::Deserializer::from_str(line);
     let value = Once.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
@@ -42,13 +42,13 @@ pub(super) fn read(line: &str) -> Result<Value, String> {
     for part in parts.into_iter().flatten().chain(tools.into_iter().flatten()) {
         let twin = |key: &&String| KNOWN.iter().any(|known| known.eq_ignore_ascii_case(key) && known != key);
         if let Some(key) = part.as_object().and_then(|fields| fields.keys().find(twin)) {
-            return Err(format!("the key {key:?} differs from one of the protocol by its case alone"));
+            return Err(format!("the key {key:?} differs from a key of the protocol only in case"));
         }
     }
     Ok(value)
 }
 
-/// A value in which no key of an object stands twice.
+/// Deserializes a value and rejects objects with duplicate keys.
 struct Once;
 
 impl<'de> DeserializeSeed<'de> for Once {
@@ -103,29 +103,29 @@ impl<'de> Visitor<'de> for Once {
         while let Some(key) = fields.next_key::<String>()? {
             let value = fields.next_value_seed(Once)?;
             if all.insert(key.clone(), value).is_some() {
-                return Err(de::Error::custom(format!("the key {key:?} stands twice")));
+                return Err(de::Error::custom(format!("the key {key:?} occurs twice")));
             }
         }
         Ok(Value::Object(all))
     }
 }
 
-/// A call of a tool.
+/// A `tools/call` request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// Id of the request.
+    /// Id of the request, a string or a number.
     pub id: Value,
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
     /// Its arguments.
     pub arguments: Value,
 }
 
 impl Call {
-    /// Reads a `tools/call`.
+    /// Parses a `tools/call`.
     ///
     /// # Errors
-    /// What is missing, in words.
+    /// A description of what is missing.
     pub fn read(message: &Value) -> Result<Self, String> {
         let id = message.get("id").filter(|id| id.is_string() || id.is_number()).ok_or("a call needs an id")?;
         let params = message.get("params").ok_or("a call needs params")?;
@@ -138,12 +138,12 @@ impl Call {
     }
 }
 
-/// What reading a resource amounts to, where its URI says so: a tool and its arguments. Other URIs mean what the server says
-/// they mean, and are left to it.
+/// The tool and the arguments to which reading a resource is equivalent, if its URI names a file or a web page. Only
+/// the server knows the meaning of other URIs; these yield `None`.
 pub(super) fn resource(message: &Value) -> Option<(&'static str, Value)> {
     let uri = message.pointer("/params/uri")?.as_str()?.trim();
     match url::Url::parse(uri) {
-        // of another host, too: servers look at the path alone
+        // also with a host in the URI: servers look only at the path
         Ok(url) if url.scheme() == "file" => {
             let path = percent_encoding::percent_decode_str(url.path()).decode_utf8_lossy().into_owned();
             Some(("read_file", json!({"path": path})))
@@ -154,7 +154,7 @@ pub(super) fn resource(message: &Value) -> Option<(&'static str, Value)> {
     }
 }
 
-/// The result waits for an answer of the client's model or user.
+/// Whether a result requests input from the client's model or user.
 pub(super) fn asks_the_model(result: Option<&Value>) -> bool {
     let inputs = result.and_then(|result| result.get("inputRequests")).and_then(Value::as_object);
     inputs.is_some_and(|inputs| {
@@ -165,7 +165,7 @@ pub(super) fn asks_the_model(result: Option<&Value>) -> bool {
     })
 }
 
-/// A result that says that a call was not made, for the model to read.
+/// The result of a blocked call, with the reason for the model to read.
 pub(super) fn blocked(id: &Value, why: &str) -> Value {
     let plain: String = why.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SAYS).collect();
     json!({"jsonrpc": "2.0", "id": id, "result": {
@@ -175,7 +175,7 @@ pub(super) fn blocked(id: &Value, why: &str) -> Value {
     }})
 }
 
-/// An error of the protocol.
+/// A JSON-RPC error.
 pub(super) fn error(id: &Value, code: i32, says: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": format!("agrail: {says}")}})
 }

@@ -1,21 +1,25 @@
-//! Between an MCP client and a server of tools: over standard input and output ([`stdio`]), or over HTTP ([`http`]).
+//! A proxy between an MCP client and a tool server: over standard input and output ([`stdio`]), or over HTTP
+//! ([`http`]).
 //!
-//! What follows holds for each message of JSON-RPC, however it came.
+//! These rules apply to each JSON-RPC message, over either transport:
 //!
-//! 1. Everything passes as it is, in both directions, but for what follows; so every version of the protocol does.
-//! 2. `tools/call` is put to the guard, and so is `resources/read` of a file or a web page. What is not allowed is answered in the server's stead, as a result with `isError`, so
-//!    that the model can read why; the server never sees it.
-//! 3. Whatever the server answers, a tool's result, a resource, a prompt, its own instructions, becomes an observation: an
-//!    order in it is not followed by a later call ([`Sessions`]).
-//! 4. `tools/list` is compared with what the server said when it was first asked ([`Pins`]): a tool whose name stays and whose
-//!    description or schema has changed is denied until a person accepts it, and so is one whose description gives orders. A
-//!    tool that was not listed is denied.
-//! 5. What a server asks of the client's model or user (`sampling`, `elicitation`) is refused in the client's stead.
+//! 1. Messages pass unchanged in both directions, unless a rule below applies. Every protocol version therefore works.
+//! 2. The guard checks `tools/call`, and `resources/read` of a file or a web page. If a call is not allowed, the proxy
+//!    answers in place of the server, with a result that has `isError`, so that the model can read the reason. The
+//!    server never sees the call.
+//! 3. Everything that the server answers becomes an observation: tool results, resources, prompts and the server's own
+//!    instructions. A later call that follows an injected instruction is denied ([`Sessions`]).
+//! 4. Each `tools/list` is compared with the server's first one ([`Pins`]). If the description or schema of a tool has
+//!    changed, its calls are denied until a person accepts the change. Calls are also denied if the description
+//!    contains a prompt injection, or if the tool was not listed.
+//! 5. Requests of the server to the client's model or user (`sampling`, `elicitation`) are refused on behalf of the
+//!    client.
 //!
-//! Messages that cannot be read are not passed on, nor those that could be read in two ways: with a key that stands twice, or
-//! that differs from one of the protocol by its case alone. They are read as JSON, not as the types of an SDK: what a later version of
-//! the protocol adds passes through unharmed, and what is checked is what is passed. The tests put client and server of the
-//! official SDK on both sides. Contract: modelcontextprotocol.io, 2025-11-25 and 2026-07-28.
+//! A message that cannot be parsed is not forwarded, nor is an ambiguous one: with a duplicate key, or with a key that
+//! differs from a key of the protocol only in case. Messages are parsed as JSON and not into the types of an SDK, so
+//! that additions of later protocol versions pass unchanged, and exactly the checked message is forwarded. The tests
+//! run the official SDK's client and server on both sides. Specification: modelcontextprotocol.io, 2025-11-25 and
+//! 2026-07-28.
 
 pub mod http;
 mod message;
@@ -34,45 +38,45 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Requests that wait for an answer; more are refused.
+/// Most requests of one connection that wait for an answer; further requests are refused.
 const PENDING: usize = 10_000;
 
-/// What becomes of a message.
+/// What the proxy does with a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fate {
-    /// It passes as it is.
+    /// Forward it unchanged.
     Pass,
-    /// It does not pass; this is the answer to whoever sent it, if it wants one.
+    /// Drop it, and send this answer to its sender, if there is one.
     Answer(Option<Value>),
-    /// Another passes in its place.
+    /// Forward this message in its place.
     Instead(Value),
 }
 
-/// What an answer of the server belongs to.
+/// The request to which an answer of the server belongs.
 #[derive(Debug, Clone)]
 enum Pending {
     List,
     Call(String),
 }
 
-/// What the connections with one server share.
+/// The state that all connections with one server share.
 #[derive(Debug)]
 pub struct House {
     guard: Guard,
     desk: Desk,
     sessions: Sessions,
     pins: Mutex<Pins>,
-    /// Name of what is read and held, of all connections together: a server that names its sessions must not choose what is
-    /// forgotten.
+    /// The one session with the observations of all connections: the server chooses session ids, and must not be
+    /// able to discard observations by choosing a new one.
     session: String,
     /// Name of the server.
     server: String,
-    /// What the user asked for, if it is known.
+    /// The user's request; empty if unknown.
     request: String,
 }
 
 impl House {
-    /// `server`: how it is started, or where it is; `request`: what the user asked for, empty if it is not known.
+    /// `server`: the command line or the URL of the server; `request`: the user's request, empty if unknown.
     #[must_use]
     pub fn new(guard: Guard, desk: Desk, sessions: Sessions, pins: Pins, server: &str, request: &str) -> Arc<Self> {
         let (pins, session) = (Mutex::new(pins), format!("mcp-{}", ulid::Ulid::new()));
@@ -80,29 +84,30 @@ impl House {
     }
 }
 
-/// One connection of a client with a server.
+/// One connection between a client and the server.
 #[derive(Debug)]
 pub struct Proxy {
     house: Arc<House>,
     pending: HashMap<String, Pending>,
-    /// Tools that were listed, and what speaks against one.
+    /// The listed tools; if calls of a tool are blocked, with the reason.
     tools: BTreeMap<String, Option<String>>,
 }
 
 impl Proxy {
-    /// A new connection.
+    /// Starts a new connection.
     #[must_use]
     pub fn new(house: Arc<House>) -> Self {
         Self { house, pending: HashMap::new(), tools: BTreeMap::new() }
     }
 
-    /// A message of the client. `exchange`: within which its answer comes, where one connection carries several; else empty.
+    /// Handles a message of the client. `exchange`: id of the exchange that will carry the answer, if one connection
+    /// has several exchanges; otherwise empty.
     pub async fn from_client(&mut self, exchange: &str, line: &str) -> Fate {
         let message = match message::read(line) {
             Ok(message @ Value::Object(_)) => message,
-            Ok(_) => return Fate::Answer(Some(message::error(&Value::Null, -32600, "one message at a time"))),
+            Ok(_) => return Fate::Answer(Some(message::error(&Value::Null, -32600, "expected one JSON object"))),
             Err(why) => {
-                return Fate::Answer(Some(message::error(&Value::Null, -32700, &format!("it cannot be read: {why}"))));
+                return Fate::Answer(Some(message::error(&Value::Null, -32700, &format!("invalid message: {why}"))));
             }
         };
         let id = message.get("id").cloned();
@@ -122,19 +127,21 @@ impl Proxy {
                 },
             },
             Some(Some("tools/list")) => self.waits(exchange, id.as_ref(), Pending::List),
-            // an answer to the server, or anything else that has no effect by itself
+            // an answer to the server, or a request without effects
             None | Some(Some(_)) => Fate::Pass,
-            Some(None) => Fate::Answer(Some(message::error(&id.unwrap_or_default(), -32600, "the method is no text"))),
+            Some(None) => {
+                Fate::Answer(Some(message::error(&id.unwrap_or_default(), -32600, "the method must be a string")))
+            }
         }
     }
 
     async fn called(&mut self, exchange: &str, call: &Call) -> Fate {
         let against = match self.tools.get(&call.tool) {
-            None => Some("the server has not listed it; list its tools first".to_owned()),
+            None => Some("the server has not listed it; send tools/list first".to_owned()),
             Some(against) => against.clone(),
         };
         if let Some(why) = against {
-            return Fate::Answer(Some(message::blocked(&call.id, &format!("{} is not called: {why}", call.tool))));
+            return Fate::Answer(Some(message::blocked(&call.id, &format!("{} was not called: {why}", call.tool))));
         }
         match self.judged(&call.tool, call.arguments.clone()).await {
             Err(why) => Fate::Answer(Some(message::blocked(&call.id, &why))),
@@ -142,7 +149,7 @@ impl Proxy {
         }
     }
 
-    /// Whether a call may be made; if not, why.
+    /// Asks the guard about a call. `Err`: the call must not be made, and why.
     async fn judged(&mut self, tool: &str, arguments: Value) -> Result<(), String> {
         let house = Arc::clone(&self.house);
         let mut context = Context::new(house.desk.identity.clone(), house.desk.environment.clone());
@@ -156,13 +163,13 @@ impl Proxy {
         let verdict = house.guard.check(&action, &context).await;
         let advice = verdict.advice.as_deref().map(|advice| format!(" ({advice})")).unwrap_or_default();
         match verdict.decision {
-            // without the id of a call it counts at once
+            // without an id of the call, the record counts at once
             Decision::Allow if verdict.secrets => (house.sessions.may_hold(&house.session, None, tool))
-                .map_err(|_| "what it reads could not be noted".to_owned()),
+                .map_err(|_| "cannot record that the call reads credentials".to_owned()),
             Decision::Allow => Ok(()),
             Decision::Deny => Err(format!("{}{advice} [{}]", verdict.reason, verdict.id)),
             Decision::Ask => Err(format!(
-                "{}{advice}; a person decides with: agrail approvals approve {}; then try again",
+                "{}{advice}; to allow it once, a person runs: agrail approvals approve {}; then try again",
                 verdict.reason, verdict.id
             )),
         }
@@ -172,21 +179,22 @@ impl Proxy {
         let Some(id) = id.filter(|id| !id.is_null()) else { return Fate::Answer(None) };
         let key = format!("{exchange} {id}");
         if self.pending.len() >= PENDING || self.pending.contains_key(&key) {
-            return Fate::Answer(Some(message::error(id, -32600, "an id that waits already, or too many that do")));
+            let says = "a request with this id is already pending, or too many requests are pending";
+            return Fate::Answer(Some(message::error(id, -32600, says)));
         }
         self.pending.insert(key, what);
         Fate::Pass
     }
 
-    /// No more answers come within this exchange.
+    /// Ends an exchange: no more answers come within it.
     pub fn over(&mut self, exchange: &str) {
         self.pending.retain(|key, _| key.split_once(' ').is_none_or(|(of, _)| of != exchange));
     }
 
-    /// Something of the server that is no message, such as the text of an error.
+    /// Records text of the server as an observation. `what`: its kind, for the name of the source.
     ///
     /// # Errors
-    /// [`SessionError`]: it could not be noted, and must not pass.
+    /// [`SessionError`]: the text could not be recorded and must not be forwarded.
     pub fn said(&mut self, what: &str, text: &str) -> Result<(), SessionError> {
         if text.trim().is_empty() {
             return Ok(());
@@ -195,27 +203,28 @@ impl Proxy {
         self.house.sessions.seen(&self.house.session, &seen, true)
     }
 
-    /// A message of the server.
+    /// Handles a message of the server.
     ///
     /// # Errors
-    /// [`SessionError`], [`PinError`]: what was read or listed could not be noted, and must not pass.
+    /// [`SessionError`], [`PinError`]: an observation or a listed tool could not be recorded; the message must not be
+    /// forwarded.
     pub fn from_server(&mut self, exchange: &str, line: &str) -> Result<Fate, ProxyError> {
         let Ok(message @ Value::Object(_)) = message::read(line) else {
-            // nothing that a client could act on
+            // not a message, so the client loses nothing
             return Ok(Fate::Answer(None));
         };
         let id = message.get("id").filter(|id| !id.is_null());
         let result = message.get("result");
         let told = [result, message.get("error")];
         if message.get("method").is_some() && told.iter().any(Option::is_some) {
-            // a client may take it for the one or for the other
+            // ambiguous: a client may take it for a request or for an answer
             return Ok(Fate::Answer(None));
         }
         if let Some(method) = message.get("method").and_then(Value::as_str) {
             let asks = method.starts_with("sampling/") || method.starts_with("elicitation/");
             return Ok(match (asks, id) {
                 (true, Some(id)) => {
-                    let says = "the guard does not let a server ask the client's model or user";
+                    let says = "the guard does not allow a server to query the client's model or user";
                     Fate::Answer(Some(message::error(id, -32601, says)))
                 }
                 (true, None) => Fate::Answer(None),
@@ -223,7 +232,7 @@ impl Proxy {
             });
         }
         let pending = id.and_then(|id| self.pending.remove(&format!("{exchange} {id}")));
-        // whatever it answers: a client may take "1" or 1.0 for 1
+        // also without a pending request of that id: a client may take "1" or 1.0 for 1
         if let Some(result) = result {
             self.listed(result)?;
         }
@@ -238,10 +247,10 @@ impl Proxy {
                 let id = id.unwrap_or(&Value::Null);
                 if message::asks_the_model(result) {
                     let why =
-                        format!("{tool} asks the client's model or user, which the guard does not let a server do");
+                        format!("{tool} queries the client's model or user, which the guard does not allow a server");
                     return Ok(Fate::Instead(message::blocked(id, &why)));
                 }
-                // neither a result nor an error is no answer, but text all the same
+                // a message with neither result nor error is not an answer, but its text may still reach the model
                 let told: Vec<&Value> = told.into_iter().flatten().collect();
                 let text: String =
                     if told.is_empty() { words(&message) } else { told.into_iter().map(words).collect() };
@@ -260,19 +269,19 @@ impl Proxy {
             };
             let orders = tool.orders();
             if orders.is_some() {
-                // the model reads it all the same
+                // the model reads the description even if the tool is never called
                 self.said("the description of a tool", &tool.text())?;
             }
             let against = match (drifted, orders) {
                 (true, _) => Some(
-                    "its description or schema is not what it was when it was first listed; a person accepts it by starting \
-                     this proxy once with --accept"
+                    "its description or schema has changed since it was first listed; to accept the change, a person \
+                     starts this proxy once with --accept"
                         .to_owned(),
                 ),
-                (false, Some(order)) => Some(format!("its description gives orders: \"{order}\"")),
+                (false, Some(order)) => Some(format!("its description contains a prompt injection: \"{order}\"")),
                 (false, None) => None,
             };
-            // of two tools of one name the worse one counts
+            // if two tools have the same name, one that is blocked blocks both
             let known = self.tools.entry(tool.name).or_insert(None);
             *known = against.or_else(|| known.take());
         }
@@ -280,14 +289,14 @@ impl Proxy {
     }
 }
 
-/// Why a message of the server cannot pass.
+/// Why a message of the server cannot be forwarded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyError {
-    /// What was read could not be noted.
+    /// An observation could not be recorded.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// What was listed could not be compared.
+    /// The listed tools could not be compared with their pins.
     #[error(transparent)]
     Pins(#[from] PinError),
 }

@@ -1,6 +1,7 @@
-//! Server-sent events, as far as the protocol uses them: <https://html.spec.whatwg.org/multipage/server-sent-events.html>.
+//! Parses and writes server-sent events, as far as MCP uses them:
+//! <https://html.spec.whatwg.org/multipage/server-sent-events.html>.
 //!
-//! Events are read and written anew: a client sees what was read here, and nothing that could be read in another way.
+//! Every event is parsed and then written anew, so that the client cannot interpret it differently from the proxy.
 
 use super::stdio::{LONGEST, WireError, raw_line};
 use std::fmt::Write as _;
@@ -9,15 +10,15 @@ use tokio::io::AsyncBufRead;
 /// One event.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Event {
-    /// Its fields but for the data, as they came: `id`, `event`, `retry`.
+    /// All fields except the data, in their order: `id`, `event`, `retry`.
     pub fields: Vec<(&'static str, String)>,
-    /// Its data, lines joined.
+    /// The data, its lines joined with line feeds.
     pub data: String,
-    /// It is no event, but a comment between them, which keeps the connection open.
+    /// Not an event but a comment between events, which keeps the connection open.
     pub comment: bool,
 }
 
-/// The next event; `None` at the end. What the end cuts off is no event.
+/// The next event; `None` at the end of the stream. An event that the end cuts off is dropped.
 pub(super) async fn next(input: &mut (impl AsyncBufRead + Unpin)) -> Result<Option<Event>, WireError> {
     let mut event = Event::default();
     let mut lines = 0_usize;
@@ -54,7 +55,7 @@ pub(super) async fn next(input: &mut (impl AsyncBufRead + Unpin)) -> Result<Opti
     Ok(None)
 }
 
-/// The event as it is sent.
+/// The event in the wire format.
 pub(super) fn write(event: &Event) -> String {
     if event.comment {
         return ":\n\n".to_owned();
@@ -85,11 +86,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn events_are_read_and_written() {
+    async fn events_survive_a_round_trip() {
         let text =
             ": hello\r\n\r\nid: 1\r\nevent: message\r\ndata: {\"a\":\r\ndata:1}\r\n\r\nid: 2\ndata\n\ndata: cut off";
         let found = all(text).await;
-        assert!(found[0].comment, "it is passed on, without what it says");
+        assert!(found[0].comment, "a comment is passed on without its text");
         let found = found[1..].to_vec();
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].data, "{\"a\":\n1}");
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn data_cannot_begin_an_event_of_its_own() {
+    async fn data_cannot_inject_an_event() {
         let fields = vec![("id", "1\ndata: x".to_owned())];
         let event = Event { fields, data: "a\r\rdata: b".to_owned(), comment: false };
         let found = all(&write(&event)).await;
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_event_without_end_is_an_error() {
+    async fn endless_event_is_an_error() {
         let long = format!("data: {}\n", "x".repeat(1024 * 1024)).repeat(17);
         assert!(matches!(next(&mut long.as_bytes()).await, Err(WireError::Long)));
     }

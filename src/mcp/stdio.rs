@@ -1,4 +1,4 @@
-//! Client and server over standard input and output: each message is a line.
+//! The proxy over standard input and output: each message is a line.
 
 use super::{Fate, Proxy, ProxyError};
 use serde_json::Value;
@@ -9,9 +9,9 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrit
 use tokio::process::{ChildStdin, Command};
 use tokio::sync::Mutex;
 
-/// Longest message, bytes.
+/// Longest message, in bytes.
 pub(super) const LONGEST: u64 = 16 * 1024 * 1024;
-/// How long a server may take to end when its client has gone.
+/// How long a server may take to exit after its client has disconnected.
 const ENDING: Duration = Duration::from_secs(5);
 
 /// Why a connection ended early.
@@ -19,28 +19,28 @@ const ENDING: Duration = Duration::from_secs(5);
 #[non_exhaustive]
 pub enum WireError {
     /// The server cannot be started.
-    #[error("the server '{program}' cannot be started: {why}")]
+    #[error("cannot start the server '{program}': {why}; check the command line")]
     Start {
-        /// What was to be run.
+        /// The program.
         program: String,
-        /// Why it was not.
+        /// The error of the operating system.
         why: std::io::Error,
     },
-    /// Reading or writing.
-    #[error("the connection broke: {0}")]
+    /// Reading or writing failed.
+    #[error("the connection failed: {0}")]
     Io(#[from] std::io::Error),
-    /// A message that is too long.
+    /// A message is too long.
     #[error("a message is longer than {} MiB", LONGEST >> 20)]
     Long,
-    /// A message of the server that cannot pass.
+    /// A message of the server cannot be forwarded.
     #[error(transparent)]
     Proxy(#[from] ProxyError),
 }
 
 type Shared<W> = Arc<Mutex<W>>;
 
-/// Starts `server` (a program and its arguments) and stands between it and this process's standard input and output until
-/// one of both ends. `None`: the server had to be killed.
+/// Starts `server` (a program and its arguments) and relays between it and this process's standard input and output,
+/// until either side ends. Returns the server's exit status; `None` if it did not exit in time.
 ///
 /// # Errors
 /// [`WireError`]
@@ -54,7 +54,7 @@ pub async fn between(proxy: Proxy, server: &[String]) -> Result<Option<ExitStatu
         .spawn()
         .map_err(|why| WireError::Start { program: program.to_owned(), why })?;
     let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(WireError::Io(std::io::Error::other("the server has no pipes")));
+        return Err(WireError::Io(std::io::Error::other("cannot open pipes to the server")));
     };
     let proxy = Arc::new(Mutex::new(proxy));
     let to_server = Arc::new(Mutex::new(Some(input)));
@@ -63,7 +63,7 @@ pub async fn between(proxy: Proxy, server: &[String]) -> Result<Option<ExitStatu
     let mut down = std::pin::pin!(server_side(&proxy, &to_server, &to_client, BufReader::new(output)));
     tokio::select! {
         ended = &mut down => ended?,
-        // the client has said all: the server is told by the end of its input, and may still answer
+        // the client has disconnected: closing the server's input tells the server, which may still answer
         ended = up => {
             ended.map_err(std::io::Error::other)??;
             to_server.lock().await.take();
@@ -101,7 +101,7 @@ async fn server_side(
     mut output: impl AsyncBufRead + Unpin,
 ) -> Result<(), WireError> {
     while let Some(line) = line(&mut output).await? {
-        // what cannot be noted must not pass: the connection ends
+        // a message that cannot be recorded must not be forwarded: the connection ends
         let fate = proxy.lock().await.from_server("", &line)?;
         match fate {
             Fate::Pass => write(&mut *to_client.lock().await, &line).await?,
@@ -130,7 +130,7 @@ async fn write(out: &mut (impl AsyncWrite + Unpin), line: &str) -> Result<(), Wi
     Ok(out.flush().await?)
 }
 
-/// The next line that is not empty; `None` at the end.
+/// The next line that is not blank; `None` at the end.
 async fn line(input: &mut (impl AsyncBufRead + Unpin)) -> Result<Option<String>, WireError> {
     while let Some(line) = raw_line(input).await? {
         let text = line.trim();
@@ -141,7 +141,7 @@ async fn line(input: &mut (impl AsyncBufRead + Unpin)) -> Result<Option<String>,
     Ok(None)
 }
 
-/// The next line with its end; `None` at the end. What is not UTF-8 is no JSON, and is answered as such.
+/// The next line with its line ending; `None` at the end. Invalid UTF-8 is replaced, so that a later parser rejects it.
 pub(super) async fn raw_line(input: &mut (impl AsyncBufRead + Unpin)) -> Result<Option<String>, WireError> {
     let mut bytes = Vec::new();
     let read = (&mut *input).take(LONGEST + 1).read_until(b'\n', &mut bytes).await?;

@@ -1,9 +1,9 @@
-//! What the memory holds.
+//! The entries of the memory.
 //!
-//! 1. An [`Entry`] is a kind of action (its [`Key`], the step-back paraphrase) with the checks learnt for it.
-//! 2. Its [`Trigger`]s say which effects recall it without an embedding.
-//! 3. An entry may instead carry an [`Approval`]: a person's consent to one exact action.
-//! 4. Texts and lists are bounded, so that a poisoned lesson cannot grow without end.
+//! 1. An [`Entry`] describes a kind of action (its [`Key`], the step-back paraphrase) and the checks learnt for it.
+//! 2. Its [`Trigger`]s name the effects that recall it without an embedding.
+//! 3. An entry may instead contain an [`Approval`]: a person's consent to one exact action.
+//! 4. Texts and lists are bounded, so that a poisoned lesson cannot grow without limit.
 
 use super::error::Refusal;
 use serde::{Deserialize, Serialize};
@@ -12,69 +12,73 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Longest text in an entry, in bytes.
-pub const TEXT_BYTES: usize = 8 * 1024;
+pub(crate) const TEXT_BYTES: usize = 8 * 1024;
 /// Most checks in an entry.
-pub const CHECKS: usize = 64;
+pub(crate) const CHECKS: usize = 64;
 /// Most triggers of an entry.
-pub const TRIGGERS: usize = 64;
+pub(crate) const TRIGGERS: usize = 64;
 
-/// One version of one thing that the memory knows.
+/// One version of one entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = MemoryEntry))]
 pub struct Entry {
-    /// ULID; of a seed, derived from its content.
+    /// A ULID; for a seed, an id derived from its file and name.
     pub id: String,
-    /// From 1.
+    /// Number of the version, from 1.
     pub version: u64,
-    /// The version that this one was made from.
+    /// The version from which this one was made.
     pub parent: Option<u64>,
     /// The step-back paraphrase.
     pub key: Key,
-    /// At most [`CHECKS`].
+    /// The checks, at most `CHECKS`.
     pub checks: Vec<LearnedCheck>,
-    /// Where its authority comes from.
+    /// The source of its authority.
     pub authority: Authority,
-    /// Whether it takes part.
+    /// Whether it is in use.
     pub status: Status,
-    /// Who taught it, in which context.
+    /// Who taught it, and in which context.
     pub provenance: Provenance,
-    /// The effects that recall it, at most [`TRIGGERS`]; any one is enough.
+    /// The effects that recall it, at most `TRIGGERS`; any one is enough.
     pub triggers: Vec<Trigger>,
-    /// Consent to one exact action.
+    /// Consent to one exact action; `None` for a checklist.
     pub approval: Option<Approval>,
-    /// Milliseconds since 1970 of version 1.
+    /// When version 1 was made, in milliseconds since 1970.
     pub created_ms: i64,
-    /// Milliseconds since 1970 of this version.
+    /// When this version was made, in milliseconds since 1970.
     pub updated_ms: i64,
 }
 
 /// The step-back paraphrase: the action with its specifics generalised.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = Paraphrase))]
 pub struct Key {
-    /// In natural language.
+    /// The paraphrase in natural language.
     pub natural: String,
-    /// In the language of the tool, e.g. `rm -r SYSTEM_DIRECTORY`.
+    /// The paraphrase in the language of the tool, e.g. `rm -r SYSTEM_DIRECTORY`.
     pub command: String,
 }
 
-/// A check with its record.
+/// A check with its support and conflict counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct LearnedCheck {
     /// Safety criterion, e.g. `integrity`.
     pub category: String,
     /// Unique within the entry and category.
     pub name: String,
-    /// What must hold.
+    /// The condition that the action must satisfy.
     pub definition: String,
-    /// Cannot be discarded; a violation is a deny.
+    /// The check cannot be discarded, and a violation is a deny.
     pub required: bool,
-    /// Distinct episodes that asked for it.
+    /// Number of distinct episodes that demanded the check.
     pub support: u32,
-    /// Distinct episodes that asked for its removal or revision.
+    /// Number of distinct episodes that demanded its removal or revision.
     pub conflict: u32,
 }
 
-/// Where an entry's authority comes from. Policy is not among them: policies are not in the memory.
+/// The source of an entry's authority. Policy is not a variant, because policies are not in the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = MemoryAuthority))]
 #[serde(rename_all = "lowercase")]
 pub enum Authority {
     /// Shipped in `memory-seeds`.
@@ -83,15 +87,16 @@ pub enum Authority {
     Learned,
 }
 
-/// Whether an entry takes part.
+/// Whether an entry is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = MemoryStatus))]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// Waits for support; not recalled.
+    /// Waiting for support; not recalled.
     Proposed,
     /// Recalled.
     Active,
-    /// Taken out by an operator; lessons cannot revive it.
+    /// Withdrawn by an operator; lessons cannot revive it.
     Quarantined,
     /// Replaced or used up.
     Retired,
@@ -110,44 +115,47 @@ impl Status {
     }
 }
 
-/// Who taught an entry, in which context.
+/// Who taught an entry, and in which context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct Provenance {
-    /// `seed:FILE`, `episode:ID`, `feedback:approve:VERDICT` ...
+    /// The source: `seed:FILE`, `episode:ID`, `feedback:approve:VERDICT` ...
     pub taught_by: String,
-    /// For whom the agent acted.
+    /// The principal for whom the agent acted.
     pub principal: String,
-    /// The project, where known.
+    /// The project, if known.
     pub project: Option<String>,
-    /// The episode had read untrusted text.
+    /// The agent had read untrusted text in the episode.
     pub tainted: bool,
 }
 
 /// An effect that recalls an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct Trigger {
-    /// Name of an effect's verb, e.g. `delete`.
+    /// Name of the effect's verb, e.g. `delete`.
     pub verb: String,
-    /// Protected-path class of its target, or the target's kind.
+    /// Class of the target if it is a path, otherwise the target's kind.
     pub class: String,
 }
 
 /// A person's consent to one exact action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = ApprovalGrant))]
 pub struct Approval {
     /// Digest of the whole effect signature: program, effects, principal, project, resolved paths, script.
     pub signature: String,
-    /// For whom.
+    /// The principal for whom the agent acts.
     pub principal: String,
-    /// Uses that remain.
+    /// Remaining uses.
     pub uses_left: u32,
-    /// End, milliseconds since 1970.
+    /// When it expires, in milliseconds since 1970.
     pub expires_ms: i64,
 }
 
 impl Approval {
-    /// Whether it holds at `now_ms`, given that it was made at `created_ms`. A clock that went back
-    /// before the approval was made does not prolong it.
+    /// Whether it is valid at `now_ms`, if it was made at `created_ms` (both in milliseconds since 1970). It is invalid
+    /// before `created_ms`, so that setting the clock back does not prolong it.
     #[must_use]
     pub fn holds(&self, created_ms: i64, now_ms: i64) -> bool {
         self.uses_left > 0 && now_ms < self.expires_ms && now_ms >= created_ms
@@ -155,14 +163,14 @@ impl Approval {
 }
 
 impl Key {
-    /// A text as it is, for what is compared without a paraphrase.
+    /// A key from literal text, for actions that are compared without a paraphrase; at most 1000 characters are kept.
     #[must_use]
     pub fn literal(text: &str) -> Self {
         let text: String = text.chars().take(1_000).collect();
         Self { natural: if text.trim().is_empty() { "nothing".to_owned() } else { text.clone() }, command: text }
     }
 
-    /// sha256 in hex; entries of equal key are the same kind of action.
+    /// SHA-256 (hex) of the key. Entries with equal keys describe the same kind of action.
     #[must_use]
     pub fn hash(&self) -> String {
         hex(Sha256::new()
@@ -172,16 +180,16 @@ impl Key {
     }
 }
 
-/// Category of what speaks against a check: it stopped a benign action of this kind. Never on a checklist.
-pub const CONTRAST: &str = "contrast";
-/// Most checks that lessons may leave on an entry; the least supported is forgotten first.
+/// Category of a counterexample to a check: a check that stopped a benign action of this kind. Never on a checklist.
+pub(crate) const CONTRAST: &str = "contrast";
+/// Most checks that lessons may leave on an entry; the check with the least value is dropped first.
 pub const KEPT: usize = 16;
-/// Distinct episodes after which a learnt check stands.
+/// Number of distinct episodes after which a learnt check is established.
 const STANDS: u32 = 2;
 
-/// The checks in use of several entries that were recalled together, each with the entry it is taken from. Support
-/// for the same check adds up over entries; once any learnt check stands by it, those that do not are left out.
-/// At most `most`: required ones first, then those of seeds, then by value.
+/// Pools the checks of several entries that were recalled together, each with the entry from which it comes. Support
+/// for the same check adds up over the entries. As soon as one learnt check is established, learnt checks that are not
+/// are left out. Returns at most `most` checks: required ones first, then those of seeds, then by value.
 #[must_use]
 pub fn pooled(entries: &[Arc<Entry>], most: usize) -> Vec<(LearnedCheck, Arc<Entry>)> {
     let mut found: Vec<(LearnedCheck, Arc<Entry>)> = Vec::new();
@@ -211,7 +219,7 @@ pub fn pooled(entries: &[Arc<Entry>], most: usize) -> Vec<(LearnedCheck, Arc<Ent
 }
 
 impl LearnedCheck {
-    /// What it is worth: episodes that used it, less those that set it aside.
+    /// Support minus conflict.
     #[must_use]
     pub fn value(&self) -> i64 {
         i64::from(self.support) - i64::from(self.conflict)
@@ -219,8 +227,8 @@ impl LearnedCheck {
 }
 
 impl Entry {
-    /// A person said that a check like this one stopped a benign action of this kind: the same name, or at least
-    /// half of the words.
+    /// Whether a person reported that a similar check stopped a benign action of this kind. Similar: the same name, or
+    /// at least half of the words in common.
     #[must_use]
     pub fn contrasts(&self, name: &str, definition: &str) -> bool {
         let words = |name: &str, definition: &str| -> HashSet<String> {
@@ -236,8 +244,8 @@ impl Entry {
         self.checks.iter().filter(|c| c.category == CONTRAST).any(|c| like(&c))
     }
 
-    /// Forgets the checks of least value, down to [`KEPT`]; required ones stay. A list that is too long to be kept at
-    /// all is left as it is, to be refused.
+    /// Drops the checks with the least value until [`KEPT`] are left; required ones stay. A list longer than [`CHECKS`]
+    /// is left unchanged, so that validation refuses it.
     pub(super) fn forget(&mut self) {
         if self.checks.len() > CHECKS {
             return;
@@ -250,12 +258,12 @@ impl Entry {
         }
     }
 
-    /// Whether it has anything to be recalled for by similarity.
+    /// Whether similarity search may return it: it is active and not an approval.
     pub(super) fn recallable(&self) -> bool {
         self.status == Status::Active && self.approval.is_none()
     }
 
-    /// Whether texts and lists say something and are within their budgets.
+    /// Checks that required texts are not empty, and that texts and lists are within their budgets.
     pub(super) fn validate(&self) -> Result<(), Refusal> {
         let mut must = vec![&self.id, &self.key.natural, &self.provenance.taught_by];
         let mut may = vec![&self.key.command, &self.provenance.principal];
@@ -279,7 +287,7 @@ impl Entry {
         Ok(())
     }
 
-    /// What differs between two versions.
+    /// The differences from this version to a later one.
     #[must_use]
     pub fn diff(&self, later: &Self) -> Diff {
         let named = |checks: &[LearnedCheck], c: &LearnedCheck| {
@@ -303,8 +311,9 @@ impl Entry {
     }
 }
 
-/// What differs between two versions of an entry; pairs are (before, after).
+/// The differences between two versions of an entry; pairs are (before, after).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = MemoryDiff))]
 #[expect(missing_docs, reason = "each field is named after the field of Entry that it compares")]
 pub struct Diff {
     pub id: String,
@@ -320,7 +329,7 @@ pub struct Diff {
     pub approval: Option<(Option<Approval>, Option<Approval>)>,
 }
 
-/// A hash in lower-case hex.
+/// The hash as lower-case hexadecimal text.
 pub(super) fn hex(hash: Sha256) -> String {
     use std::fmt::Write as _;
     hash.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {

@@ -1,13 +1,14 @@
-//! What can go wrong with the memory.
+//! Errors of the memory.
 //!
-//! 1. SQLite's result codes become variants that a caller can decide on ([`MemoryError::from`]).
-//! 2. Each message says what, where, and what to type next.
-//! 3. No variant is a reason to allow: a caller that cannot ask the memory has no checklist.
+//! 1. SQLite's result codes become variants on which a caller can decide ([`MemoryError::from`]).
+//! 2. Each message names the problem, the place, and the next command to type.
+//! 3. No variant is a reason to allow: without the memory a caller has no checklist.
 
+use crate::store::StoreError;
 use rusqlite::ErrorCode;
 use std::path::{Path, PathBuf};
 
-/// Why the memory did not answer.
+/// Why an operation on the memory failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
     /// The file could not be opened or created.
@@ -15,150 +16,150 @@ pub enum MemoryError {
     Open {
         /// The database file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system or of SQLite.
         reason: String,
     },
-    /// Another process held the database for longer than the bound (250 ms reading, 2 s writing).
-    #[error("the memory is locked by another process; try again, or see who holds it with `fuser FILE`")]
+    /// Another process kept the database locked for longer than the limit (250 ms for reading, 2 s for writing).
+    #[error("the memory is locked by another process; try again, or find that process with `fuser FILE`")]
     Locked,
-    /// A file that `agrail` did not make.
-    #[error("{path} is not a memory of agrail ({found}); name another file with `memory.path` in the configuration", path = .path.display())]
+    /// The file was not made by `agrail`.
+    #[error("{path} is not an agrail memory ({found}); set another file with `memory.path` in the configuration", path = .path.display())]
     NotOurs {
         /// The file.
         path: PathBuf,
-        /// What it is instead.
+        /// Description of the actual contents.
         found: String,
     },
-    /// Made by a newer agrail.
-    #[error("the memory {path} has schema {found}, this agrail knows up to {known}; update agrail", path = .path.display())]
+    /// The file was made by a newer agrail.
+    #[error("the memory {path} has schema version {found}, but this agrail supports up to {known}; update agrail", path = .path.display())]
     NewerSchema {
         /// The file.
         path: PathBuf,
-        /// Its schema version.
+        /// Schema version of the file.
         found: i64,
-        /// The newest that this program knows.
+        /// The newest schema version that this program supports.
         known: i64,
     },
-    /// The file, its folder or its disk cannot be written.
+    /// The file, its folder or its disk is read-only.
     #[error(
-        "the memory cannot be written (read-only file, folder or disk); `chmod u+w` it or move it with `memory.path`"
+        "cannot write the memory (read-only file, folder or disk); run `chmod u+w` on it, or move it and set `memory.path`"
     )]
     ReadOnly,
-    /// No space left.
-    #[error("no space left for the memory; nothing was learnt; free space on its disk (`df -h`)")]
+    /// No space is left on the disk.
+    #[error("no space is left for the memory, so nothing was learnt; free some space on its disk (`df -h`)")]
     DiskFull,
-    /// SQLite or a row's own digest says that the file is damaged.
+    /// The file is damaged, according to SQLite or to the digest of a row.
     #[error("the memory is damaged ({what}); restore a copy, or move it away and `agrail memory import` an export")]
     Corrupt {
-        /// What does not hold.
+        /// Description of the damage.
         what: String,
     },
     /// The vectors in the file come from another embedding model.
     #[error(
-        "the memory was embedded by {stored}, the engine uses {given}; set the model back, or move the file away to begin anew"
+        "the memory was embedded with {stored}, but the engine uses {given}; set the former model, or move the file away to start over"
     )]
     EmbedderMismatch {
-        /// `id (dimensions)` in the file.
+        /// Embedder of the file, as `id (dimensions)`.
         stored: String,
-        /// `id (dimensions)` given.
+        /// Embedder of the engine, as `id (dimensions)`.
         given: String,
     },
-    /// A vector was given or asked for, but the memory was opened without an embedder.
+    /// An operation needs vectors, but the memory was opened without an embedder.
     #[error("this memory has no embedder yet; open it with the id and dimensions of one")]
     NoEmbedder,
-    /// A vector of another length.
-    #[error("a vector has {got} dimensions, this memory has {expected}; embed with the model it was made with")]
+    /// A vector has the wrong length.
+    #[error("a vector has {got} dimensions instead of {expected}; use the model with which the memory was embedded")]
     Dimensions {
         /// Length of the vectors in this memory.
         expected: usize,
-        /// Length given.
+        /// Length of the given vector.
         got: usize,
     },
-    /// A vector with a NaN, an infinity, or of length zero: it has no direction.
-    #[error("a vector is not a direction (NaN, infinite or all zero); the embedder is at fault")]
+    /// A vector contains a NaN or an infinity, or has length zero: it has no direction.
+    #[error("a vector has no direction (NaN, infinite or all zero); check the embedder")]
     NotFinite,
-    /// No entry has that id.
-    #[error("no entry {id} in the memory; `agrail memory log` lists them")]
+    /// No entry has this id.
+    #[error("the memory has no entry {id}; `agrail memory log` lists the entries")]
     NoSuchEntry {
-        /// What was asked for.
+        /// The requested id.
         id: String,
     },
     /// The entry has no such version.
-    #[error("entry {id} has no version {version}; `agrail memory log {id}` lists them")]
+    #[error("entry {id} has no version {version}; `agrail memory log {id}` lists its versions")]
     NoSuchVersion {
-        /// The entry.
+        /// Id of the entry.
         id: String,
-        /// What was asked for.
+        /// The requested version.
         version: u64,
     },
-    /// No decision has that id.
-    #[error("no decision {id} is recorded; `agrail memory log --decisions` lists them")]
+    /// No decision has this id.
+    #[error("the memory has no decision {id}; `agrail memory log --decisions` lists the decisions")]
     NoSuchDecision {
-        /// What was asked for.
+        /// The requested id.
         id: String,
     },
     /// The lesson would break a rule of learning. Nothing was written.
     #[error("lesson refused: {0}")]
     Refused(Refusal),
-    /// The approval is used up, has expired, was withdrawn, or the clock went back.
+    /// The approval is used up, expired or withdrawn, or the clock was set back.
     #[error("approval {id} is no longer valid; approve again with `agrail memory feedback VERDICT approve`")]
     ApprovalSpent {
-        /// The approval's entry.
+        /// Id of the approval's entry.
         id: String,
     },
-    /// A seed file that cannot be taken. Nothing was seeded.
+    /// A seed file is invalid. Nothing was seeded.
     #[error("{file}: {problem}")]
     Seed {
         /// The file.
         file: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// Line of an import that cannot be taken. Nothing was imported.
-    #[error("import line {line}: {reason}; correct the line and import again, nothing was taken")]
+    /// A line of an import is invalid. Nothing was imported.
+    #[error("import line {line}: {reason}; nothing was imported; correct the line and import again")]
     Import {
-        /// From 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// Writing an export failed.
     #[error("cannot write the export: {0}")]
     Export(#[source] std::io::Error),
-    /// SQLite failed in a way that none of the above covers.
+    /// SQLite failed in a way that no other variant covers.
     #[error("the memory's database failed: {0}; check it with `sqlite3 FILE 'pragma integrity_check'`")]
     Database(#[source] rusqlite::Error),
 }
 
-/// Which rule of learning a lesson broke.
+/// The rule of learning that a lesson broke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// A removal or revision from a tainted or unclean episode.
+    /// A removal or revision comes from a tainted or unclean episode.
     #[error("a tainted or unclean episode may not relax a check")]
     Tainted,
-    /// The check is answered by policy.
-    #[error("a check of authority policy cannot be changed by learning; change the policy")]
+    /// Policy answers the check.
+    #[error("learning cannot change a check that policy answers; change the policy")]
     Policy,
     /// The check is required.
-    #[error("a required check cannot be relaxed by learning; use `agrail memory rollback` or `quarantine`")]
+    #[error("learning cannot relax a required check; use `agrail memory rollback` or `agrail memory quarantine`")]
     Required,
     /// The change names a check that the entry does not have.
     #[error("the entry has no such check")]
     NoSuchCheck,
     /// The entry is quarantined or retired.
-    #[error("the entry is quarantined or retired; `agrail memory rollback` it first")]
+    #[error("the entry is quarantined or retired; restore it first with `agrail memory rollback`")]
     Withdrawn,
-    /// An approval cannot be learnt from or changed other than by using it up.
-    #[error("an approval is not a lesson")]
+    /// Lessons, activation and rollback do not apply to an approval, which can only be used or withdrawn.
+    #[error("an approval cannot be changed, only used or withdrawn; approve again instead")]
     Approval,
-    /// An empty id, name, definition, signature or principal.
-    #[error("a text that must say something is empty")]
+    /// A required text is empty: an id, name, definition, signature or principal.
+    #[error("a required text is empty, such as an id, name, definition, signature or principal")]
     Empty,
-    /// A text or a list is over its budget.
+    /// A text or a list exceeds its limit.
     #[error("a text or list is too long for one entry")]
     TooLong,
-    /// No uses, or an end that has passed.
-    #[error("an approval needs at least one use and an end in the future")]
+    /// An approval has no uses, or expires in the past.
+    #[error("an approval needs at least one use and an expiry in the future")]
     NoUses,
 }
 
@@ -181,8 +182,22 @@ impl From<rusqlite::Error> for MemoryError {
 }
 
 impl MemoryError {
-    /// The error of an opening: as [`MemoryError::from`], with the file named.
-    pub(super) fn opening(path: &Path, error: rusqlite::Error) -> Self {
+    /// Converts an error of opening the file; the result names the file.
+    pub(super) fn opening_store(path: &Path, error: StoreError) -> Self {
+        match error {
+            StoreError::Create { path, source } => match source.kind() {
+                std::io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
+                std::io::ErrorKind::StorageFull => Self::DiskFull,
+                _ => Self::Open { path, reason: source.to_string() },
+            },
+            StoreError::Foreign { path, found, .. } => Self::NotOurs { path, found },
+            StoreError::Newer { path, found, known, .. } => Self::NewerSchema { path, found, known },
+            StoreError::Sqlite(error) => Self::opening(path, error),
+        }
+    }
+
+    /// Converts as [`MemoryError::from`] does, but names the file.
+    fn opening(path: &Path, error: rusqlite::Error) -> Self {
         let path = path.to_owned();
         match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Self::NotOurs { path, found: "not an SQLite file".to_owned() },

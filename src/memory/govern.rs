@@ -1,8 +1,8 @@
-//! What a person decides over the memory, rather than an episode.
+//! Changes to the memory by a person instead of an episode.
 //!
-//! 1. [`Memory::approve`] and [`Memory::use_approval`] keep consent to one exact action; a use is counted in
-//!    the database, so that several processes together cannot exceed it.
-//! 2. Operators `activate`, `quarantine`, `retire` and `rollback`. All of it makes new versions.
+//! 1. [`Memory::approve`] and [`Memory::use_approval`] keep consent to one exact action. Uses are counted in the
+//!    database, so that several processes together cannot exceed the limit.
+//! 2. Operators `activate`, `quarantine`, `retire` and `rollback` entries. Each operation makes a new version.
 
 use super::Memory;
 use super::entry::{Approval, Entry, Key, Provenance, Status};
@@ -19,23 +19,23 @@ pub struct Grant {
     pub key: Key,
     /// Digest of the whole effect signature.
     pub signature: String,
-    /// For whom the agent acts.
+    /// The principal for whom the agent acts.
     pub principal: String,
-    /// The project, where known.
+    /// The project, if known.
     pub project: Option<String>,
-    /// At least 1.
+    /// Number of uses, at least 1.
     pub uses: u32,
-    /// End, milliseconds since 1970.
+    /// When it expires, in milliseconds since 1970.
     pub expires_ms: i64,
-    /// `feedback:approve:VERDICT`.
+    /// The source: `feedback:approve:VERDICT`.
     pub taught_by: String,
 }
 
 impl Memory {
-    /// Keeps a person's consent to one exact action.
+    /// Records a person's consent to one exact action.
     ///
     /// # Errors
-    /// [`Refusal::NoUses`] without uses or with an end that has passed, [`Refusal::Empty`].
+    /// [`Refusal::NoUses`] if it has no uses or expires in the past; [`Refusal::Empty`].
     pub fn approve(&self, grant: &Grant) -> Result<Entry> {
         self.write(|w| {
             if grant.uses == 0 || grant.expires_ms <= w.now_ms {
@@ -59,10 +59,10 @@ impl Memory {
         })
     }
 
-    /// Uses an approval once. Only `Ok` is consent: the count is taken in the database.
+    /// Uses an approval once, and counts the use in the database. Only `Ok` is consent.
     ///
     /// # Errors
-    /// [`MemoryError::ApprovalSpent`] if it is used up, expired, withdrawn, or the clock went back.
+    /// [`MemoryError::ApprovalSpent`] if it is used up, expired or withdrawn, or if the clock was set back.
     pub fn use_approval(&self, id: &str, now_ms: i64) -> Result<Entry> {
         self.write(|w| {
             let Head { mut entry, .. } = w.head(id)?;
@@ -81,7 +81,7 @@ impl Memory {
         })
     }
 
-    /// Makes an entry take part, on an operator's word.
+    /// Makes an entry active on behalf of an operator (`who`).
     ///
     /// # Errors
     /// [`Refusal::Approval`] for an approval: approve again instead.
@@ -89,7 +89,7 @@ impl Memory {
         self.set_status(id, who, Status::Active, "activate")
     }
 
-    /// Takes an entry out; lessons cannot revive it. Withdraws an approval.
+    /// Withdraws an entry or an approval. Lessons cannot revive it.
     ///
     /// # Errors
     /// [`MemoryError::NoSuchEntry`].
@@ -97,7 +97,7 @@ impl Memory {
         self.set_status(id, who, Status::Quarantined, "quarantine")
     }
 
-    /// Ends an entry; a lesson of the same key starts anew.
+    /// Retires an entry. A later lesson with the same key starts a new entry.
     ///
     /// # Errors
     /// [`MemoryError::NoSuchEntry`].
@@ -119,10 +119,10 @@ impl Memory {
         })
     }
 
-    /// Makes a new version that equals an old one, its status and vector included.
+    /// Makes a new version that equals an old one, including status and vector.
     ///
     /// # Errors
-    /// [`MemoryError::NoSuchVersion`]; [`Refusal::Approval`] for an approval: uses do not come back.
+    /// [`MemoryError::NoSuchVersion`]; [`Refusal::Approval`] for an approval, whose uses must not come back.
     pub fn rollback(&self, id: &str, to: u64, who: &str) -> Result<Entry> {
         self.write(|w| {
             let (entry, row) = version(w.connection(), id, to)?;
@@ -133,7 +133,7 @@ impl Memory {
         })
     }
 
-    /// Gives an entry a vector: after a seed without one, an import, or a change of embedder.
+    /// Sets the vector of an entry: of a seed without one, after an import, or after a change of embedder.
     ///
     /// # Errors
     /// [`MemoryError::Dimensions`], [`MemoryError::NotFinite`], [`MemoryError::NoEmbedder`].

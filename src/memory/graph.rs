@@ -1,12 +1,10 @@
 //! The HNSW graph over the vectors (usearch), and its file beside the database.
 //!
-//! 1. [`Graph::add`] and [`Graph::candidates`] wrap usearch. `add` takes `&mut self`, because growing
-//!    while others search crashes it; nothing that is not a finite unit vector of the right length
-//!    gets in.
-//! 2. [`save`] writes one file: a header line (JSON), then the graph. The header has the sha256 of the
-//!    graph, its dimensions and the identity of its database. It is renamed into place, so there is
-//!    never half a file.
-//! 3. [`load`] trusts nothing before the checksum holds, over the same bytes that are then loaded.
+//! 1. [`Graph::add`] and [`Graph::candidates`] wrap usearch. `add` takes `&mut self`, because usearch crashes if the
+//!    graph grows during a search. Only finite unit vectors of the right length are accepted.
+//! 2. [`save`] writes one file: a header line (JSON), then the graph. The header contains the SHA-256 of the graph, its
+//!    dimensions and the identity of its database. The file is renamed into place, so that it is never incomplete.
+//! 3. [`load`] verifies the checksum first, over the same bytes that it then loads.
 
 use super::entry::hex;
 use serde::{Deserialize, Serialize};
@@ -16,25 +14,26 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use usearch::{Index as Native, IndexOptions, MetricKind, ScalarKind};
 
-/// Links of a node. These three were measured: recall at 10 of at least 0.99 on clustered vectors.
+/// Links per node. These three values were measured: recall at 10 of at least 0.99 on clustered vectors.
 const CONNECTIVITY: usize = 24;
 const EXPANSION_ADD: usize = 128;
 const EXPANSION_SEARCH: usize = 64;
-/// Threads that may search at the same time without being sent to the exact scan.
+/// Threads that may search at the same time; further ones fall back to the exact scan.
 const THREADS: usize = 64;
-/// Hits among which a vector that is searched for itself has to be.
+/// A search for a vector must find it among so many hits; otherwise it counts as unreachable.
 const TWINS: usize = 8;
-/// Distance of vectors that are the same.
+/// Distance below which two vectors count as equal.
 const SAME: f32 = 1e-6;
-/// Most keys that no search may come to; they have to fit into the header of the file.
+/// Most unreachable keys; they have to fit into the header of the file.
 const BESIDE: usize = 128;
 const FORMAT: u32 = 2;
 const HEADER_BYTES: u64 = 4096;
-/// How the name of a file begins that is not whole yet.
+/// Prefix of the names of incomplete files.
 const UNFINISHED: &str = ".agrail-index-";
+/// Age after which an incomplete file is deleted.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// Why there is no graph. Never an error of the memory: searches scan instead.
+/// Why there is no graph. The memory never fails with this error: searches scan instead.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum GraphError {
     #[error("usearch: {0}")]
@@ -48,13 +47,14 @@ pub(super) enum GraphError {
 pub(super) struct Graph {
     native: Native,
     dimensions: usize,
-    /// Keys that no search comes to: links are pruned while others are added. They are candidates of every search.
+    /// Unreachable keys, which no search finds, because adding vectors prunes links. They are candidates of every
+    /// search.
     beside: Vec<u64>,
-    /// Vectors added since it was last saved or loaded.
+    /// Number of vectors added since the graph was last saved or loaded.
     pub unsaved: usize,
 }
 
-/// What a file says about itself.
+/// The header of an index file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Header {
@@ -64,9 +64,11 @@ pub(super) struct Header {
     pub embedder: String,
     pub dimensions: usize,
     pub memory_version: u64,
+    /// Number of vectors.
     pub size: usize,
-    /// Keys that no search comes to.
+    /// Unreachable keys.
     pub beside: Vec<u64>,
+    /// Length of the graph in bytes.
     pub bytes: u64,
     pub sha256: String,
 }
@@ -75,7 +77,7 @@ impl Graph {
     pub fn new(dimensions: usize, capacity: usize) -> Result<Self, GraphError> {
         let index = Native::new(&IndexOptions {
             dimensions,
-            // Equal to cosine on unit vectors, and cheaper.
+            // equal to cosine on unit vectors, and cheaper
             metric: MetricKind::IP,
             quantization: ScalarKind::F32,
             connectivity: CONNECTIVITY,
@@ -107,7 +109,7 @@ impl Graph {
 
     fn add_reserved(&self, key: u64, unit: &[f32]) -> Result<(), GraphError> {
         if unit.len() != self.dimensions || unit.iter().any(|x| !x.is_finite()) {
-            return Err(GraphError::Doubtful("a vector without direction"));
+            return Err(GraphError::Doubtful("the vector has other dimensions or is not finite"));
         }
         if !self.native.contains(key) {
             self.native.add(key, unit).map_err(native)?;
@@ -115,7 +117,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Adds many, on several threads. `batch` is one unit vector after the other.
+    /// Adds many unit vectors, on several threads. `batch`: the vectors, concatenated (`keys.len() * dimensions`
+    /// values).
     pub fn add_batch(&mut self, keys: &[u64], batch: &[f32], threads: usize) -> Result<(), GraphError> {
         let wanted = self.native.size() + keys.len();
         if wanted > self.native.capacity() {
@@ -140,24 +143,24 @@ impl Graph {
         })
     }
 
-    /// Keys that may be near, in no order that may be relied on.
+    /// Keys of candidates for the nearest vectors, in no particular order.
     pub fn candidates(&self, unit: &[f32], count: usize) -> Result<Vec<u64>, GraphError> {
         if unit.len() != self.dimensions {
-            return Err(GraphError::Doubtful("a query of other dimensions"));
+            return Err(GraphError::Doubtful("the query has other dimensions"));
         }
         let mut keys = self.native.search(unit, count).map_err(native)?.keys;
         keys.extend(&self.beside);
         Ok(keys)
     }
 
-    /// Searches each of these for itself, on several threads, and sets those aside that are not found. `batch` is one unit
-    /// vector after the other.
+    /// Searches for each of these vectors, on several threads, and records the keys that are unreachable. `batch`: the
+    /// unit vectors, concatenated (`keys.len() * dimensions` values).
     pub fn prove(&mut self, keys: &[u64], batch: &[f32], threads: usize) -> Result<(), GraphError> {
         let share = keys.len().div_ceil(threads.clamp(1, THREADS)).max(1);
         let native = &self.native;
         let lost = |(key, row): (&u64, &[f32])| -> Result<Option<u64>, GraphError> {
             let near = native.search(row, TWINS).map_err(self::native)?;
-            // as many of the same vector may stand before it
+            // equal vectors may fill all places before it
             let twins = near.keys.len() == TWINS && near.distances.iter().all(|d| *d < SAME);
             Ok((!near.keys.contains(key) && !twins).then_some(*key))
         };
@@ -176,22 +179,22 @@ impl Graph {
         })?;
         self.beside.extend(found.concat());
         match self.beside.len() > BESIDE {
-            true => Err(GraphError::Doubtful("too many of its vectors are not found")),
+            true => Err(GraphError::Doubtful("too many vectors are unreachable")),
             false => Ok(()),
         }
     }
 
-    /// All of its vectors are to be proved again.
+    /// Forgets which keys are unreachable, before all vectors are searched for again with [`Graph::prove`].
     pub fn doubt(&mut self) {
         self.beside.clear();
     }
 
-    /// Keys that no search comes to.
+    /// The unreachable keys.
     pub fn beside(&self) -> &[u64] {
         &self.beside
     }
 
-    /// The graph as bytes.
+    /// Serializes the graph.
     pub fn to_bytes(&self) -> Result<Vec<u8>, GraphError> {
         let mut bytes = vec![0; self.native.serialized_length()];
         self.native.save_to_buffer(&mut bytes).map_err(native)?;
@@ -199,14 +202,14 @@ impl Graph {
     }
 }
 
-/// The index file of a database.
+/// Path of the index file of a database: `DATABASE.index`.
 pub(super) fn path_of(database: &Path) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(".index");
     PathBuf::from(name)
 }
 
-/// Writes the file whole or not at all.
+/// Writes the file atomically.
 pub(super) fn save(path: &Path, header: Header, graph: &[u8]) -> Result<(), GraphError> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let header = Header { format: FORMAT, bytes: graph.len() as u64, sha256: sha256(graph), ..header };
@@ -221,7 +224,7 @@ pub(super) fn save(path: &Path, header: Header, graph: &[u8]) -> Result<(), Grap
     Ok(())
 }
 
-/// Removes what processes that were killed while saving left behind.
+/// Removes incomplete files of processes that were killed while saving.
 fn sweep(folder: &Path) {
     let Ok(files) = std::fs::read_dir(folder) else { return };
     for file in files.flatten().filter(|f| f.file_name().to_string_lossy().starts_with(UNFINISHED)) {
@@ -232,7 +235,7 @@ fn sweep(folder: &Path) {
     }
 }
 
-/// Reads the file, if it is whole and belongs to this database and embedder.
+/// Loads the file, if it is intact and belongs to this database and embedder.
 pub(super) fn load(
     path: &Path,
     identity: &str,
@@ -243,27 +246,27 @@ pub(super) fn load(
     let length = file.metadata()?.len();
     let mut bytes = Vec::new();
     Read::by_ref(&mut file).take(HEADER_BYTES).read_to_end(&mut bytes)?;
-    let end = bytes.iter().position(|b| *b == b'\n').ok_or(GraphError::Doubtful("no header"))?;
+    let end = bytes.iter().position(|b| *b == b'\n').ok_or(GraphError::Doubtful("it has no header"))?;
     let header: Header = serde_json::from_slice(bytes.get(..end).unwrap_or_default())
-        .map_err(|_| GraphError::Doubtful("header unreadable"))?;
+        .map_err(|_| GraphError::Doubtful("invalid header"))?;
     if header.format != FORMAT || header.identity != identity {
-        return Err(GraphError::Doubtful("of another database or format"));
+        return Err(GraphError::Doubtful("it belongs to another database or has another format"));
     }
     if header.dimensions != dimensions || header.embedder != embedder {
-        return Err(GraphError::Doubtful("of another embedder"));
+        return Err(GraphError::Doubtful("it belongs to another embedder"));
     }
     let mut graph = bytes.split_off(end + 1);
     if header.bytes != length.saturating_sub(end as u64 + 1) {
-        return Err(GraphError::Doubtful("cut short"));
+        return Err(GraphError::Doubtful("it is truncated"));
     }
     file.read_to_end(&mut graph)?;
     if sha256(&graph) != header.sha256 {
-        return Err(GraphError::Doubtful("checksum does not hold"));
+        return Err(GraphError::Doubtful("checksum mismatch"));
     }
     let mut loaded = Graph::new(dimensions, 0)?;
     loaded.native.load_from_buffer(&graph).map_err(native)?;
     if loaded.native.dimensions() != dimensions || loaded.native.size() != header.size {
-        return Err(GraphError::Doubtful("size or dimensions differ"));
+        return Err(GraphError::Doubtful("its size or dimensions differ from the header"));
     }
     loaded.native.change_expansion_add(EXPANSION_ADD);
     loaded.native.change_expansion_search(EXPANSION_SEARCH);

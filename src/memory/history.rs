@@ -1,8 +1,8 @@
-//! Reading the record: versions, events, decisions, search, counts.
+//! The history of the memory: versions, events, decisions, search and counts.
 //!
-//! 1. [`Memory::log`], [`Memory::show`], [`Memory::diff`] and [`Memory::entries_at`] read versions, which
+//! 1. [`Memory::log`], [`Memory::show`], [`Memory::diff`] and [`Memory::entries_at`] read events and versions, which
 //!    are never overwritten.
-//! 2. [`Memory::record_decision`] keeps what the engine answered, with the digests to replay it.
+//! 2. [`Memory::record_decision`] keeps the engine's decisions, with the digests that a replay needs.
 
 use super::Memory;
 use super::entry::{Diff, Entry};
@@ -13,42 +13,43 @@ use serde::{Deserialize, Serialize};
 
 type Result<T> = std::result::Result<T, MemoryError>;
 
-/// Something that happened to the memory.
+/// A change to the memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = MemoryEvent))]
 pub struct Event {
-    /// Ascending, from 1.
+    /// Number of the event, ascending from 1.
     pub seq: u64,
-    /// Milliseconds since 1970.
+    /// When it happened, in milliseconds since 1970.
     pub at_ms: i64,
-    /// `engine`, `seed:FILE`, an operator ...
+    /// The author: `engine`, `seed:FILE`, an operator ...
     pub who: String,
-    /// `learn`, `revise`, `approve`, `use`, `quarantine`, `rollback to 2` ...
+    /// The operation: `learn`, `revise`, `approve`, `use`, `quarantine`, `rollback to 2` ...
     pub what: String,
-    /// The entry, if it was about one.
+    /// Id of the entry that changed.
     pub entry: Option<String>,
-    /// The version that came of it.
+    /// The new version of the entry.
     pub version: Option<u64>,
-    /// More, or empty.
+    /// Details; may be empty.
     pub detail: String,
 }
 
-/// One version of an entry and how it came about.
+/// One version of an entry, with its author.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Version {
-    /// The entry as it was.
+    /// The entry in this version.
     pub entry: Entry,
-    /// Who made it.
+    /// The author of this version.
     pub who: String,
-    /// The memory version that brought it.
+    /// The memory version in which it was added.
     pub memory_version: u64,
 }
 
-/// What the engine answered, kept so that it can be replayed.
+/// A decision of the engine, kept so that it can be replayed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecisionRecord {
-    /// The verdict's id.
+    /// Id of the verdict.
     pub id: String,
-    /// Milliseconds since 1970.
+    /// When it was made, in milliseconds since 1970.
     pub at_ms: i64,
     /// Digest of the action, hex.
     pub action_digest: String,
@@ -56,7 +57,7 @@ pub struct DecisionRecord {
     pub facts_digest: String,
     /// Digest of the policy, hex.
     pub policy_digest: String,
-    /// The memory version it was made with.
+    /// The memory version with which it was made.
     pub memory_version: u64,
     /// `allow`, `ask` or `deny`.
     pub decision: String,
@@ -64,38 +65,38 @@ pub struct DecisionRecord {
     pub record: String,
 }
 
-/// Counts.
+/// Counts of entries, versions, vectors and decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Stats {
-    /// Entries by status.
+    /// Number of proposed entries.
     pub proposed: u64,
-    /// Entries that take part, approvals included.
+    /// Number of active entries, including approvals.
     pub active: u64,
-    /// Entries taken out.
+    /// Number of quarantined entries.
     pub quarantined: u64,
-    /// Entries that ended.
+    /// Number of retired entries.
     pub retired: u64,
-    /// Rows of versions.
+    /// Number of versions of all entries.
     pub versions: u64,
-    /// Vectors that are searched.
+    /// Number of vectors that similarity search covers.
     pub vectors: u64,
-    /// Decisions on record.
+    /// Number of recorded decisions.
     pub decisions: u64,
-    /// Transactions that changed an entry.
+    /// Number of transactions that have changed an entry.
     pub memory_version: u64,
-    /// `exact` or `graph`.
+    /// How similarity search works: `exact` or `graph`.
     pub search: &'static str,
-    /// `id (dimensions)`.
+    /// The embedder, as `id (dimensions)`.
     pub embedder: Option<String>,
 }
 
-/// Decisions that are kept, and how seldom the older ones are dropped: they are a record to learn from, the audit log is the
-/// record to answer by.
+/// Decisions that are kept, and how seldom the older ones are dropped: they are a record to learn from, the audit log
+/// is the record to answer by.
 const DECISIONS: i64 = 100_000;
 const SELDOM: i64 = 512;
 
 impl Memory {
-    /// The last `limit` events, oldest first; of one entry if `id` is given.
+    /// The last `limit` events, oldest first; only those of one entry if `id` is given.
     ///
     /// # Errors
     /// [`MemoryError::NoSuchEntry`].
@@ -125,7 +126,7 @@ impl Memory {
         })
     }
 
-    /// The current version, whatever its status.
+    /// The current version of an entry, of any status.
     ///
     /// # Errors
     /// [`MemoryError::NoSuchEntry`].
@@ -133,7 +134,7 @@ impl Memory {
         self.inner.store.read(|c| Ok(store::head(c, None, id)?.entry))
     }
 
-    /// Every version, oldest first.
+    /// All versions of an entry, oldest first.
     ///
     /// # Errors
     /// [`MemoryError::NoSuchEntry`].
@@ -152,7 +153,7 @@ impl Memory {
         })
     }
 
-    /// What differs from version `from` to version `to`.
+    /// The differences from version `from` to version `to` of an entry.
     ///
     /// # Errors
     /// [`MemoryError::NoSuchEntry`], [`MemoryError::NoSuchVersion`].
@@ -160,7 +161,7 @@ impl Memory {
         self.inner.store.read(|c| Ok(store::version(c, id, from)?.0.diff(&store::version(c, id, to)?.0)))
     }
 
-    /// Every entry as it was at a memory version, by id, for replay.
+    /// All entries as they were at a memory version, sorted by id, for replay.
     ///
     /// # Errors
     /// [`MemoryError::Corrupt`], [`MemoryError::Locked`].
@@ -178,8 +179,8 @@ impl Memory {
         })
     }
 
-    /// Current versions, of any status, in which every word of `text` occurs, case apart. At most
-    /// `limit`, by id.
+    /// Current versions, of any status, that contain every word of `text`, ignoring case. At most `limit`, sorted by
+    /// id.
     ///
     /// # Errors
     /// [`MemoryError::Corrupt`], [`MemoryError::Locked`].
@@ -199,7 +200,7 @@ impl Memory {
         Ok(found)
     }
 
-    /// Calls `each` with every current version and its vector's bytes (f32, little endian), by id.
+    /// Calls `each` with every current version and the bytes of its vector (f32, little endian), in the order of ids.
     pub(super) fn each_head(&self, mut each: impl FnMut(Entry, Option<&[u8]>) -> Result<()>) -> Result<()> {
         let embedder = self.inner.store.embedder().map(|e| e.id.clone());
         self.inner.store.read(|c| {
@@ -243,10 +244,10 @@ impl Memory {
         })
     }
 
-    /// Has SQLite check the whole file, and every row's digest.
+    /// Lets SQLite check the whole file, and verifies the digest of every current version.
     ///
     /// # Errors
-    /// [`MemoryError::Corrupt`] with what does not hold.
+    /// [`MemoryError::Corrupt`] with the first problem.
     pub fn verify(&self) -> Result<()> {
         self.inner.store.read(|c| {
             let said: String = c.query_row("PRAGMA integrity_check(1)", [], |r| r.get(0))?;
@@ -259,7 +260,7 @@ impl Memory {
         self.each_head(|_, _| Ok(()))
     }
 
-    /// Keeps a decision. Survives a kill of the process; it is not waited for the disk.
+    /// Records a decision. It survives a kill of the process; the call does not wait for the disk.
     ///
     /// # Errors
     /// [`MemoryError::Locked`] after 2 s, [`MemoryError::DiskFull`].
@@ -270,7 +271,7 @@ impl Memory {
             let row =
                 params![d.id, d.at_ms, d.action_digest, d.facts_digest, d.policy_digest, version, d.decision, d.record];
             w.connection().prepare_cached(sql)?.execute(row)?;
-            // now and then: to find the place takes as long as it is far
+            // only now and then, because SQLite steps over all kept rows to find the first old one
             if d.at_ms % SELDOM == 0 {
                 let old = "DELETE FROM decision WHERE at_ms < (SELECT at_ms FROM decision ORDER BY at_ms DESC LIMIT 1 OFFSET ?1)";
                 w.connection().prepare_cached(old)?.execute(params![DECISIONS])?;
@@ -295,7 +296,7 @@ impl Memory {
         Ok(records)
     }
 
-    /// A decision by its verdict's id.
+    /// The decision with this verdict id.
     ///
     /// # Errors
     /// [`MemoryError::NoSuchDecision`].

@@ -1,18 +1,18 @@
-//! Nearest vectors: derived from the store, disposable.
+//! Nearest-neighbour search over vectors; derived from the store and disposable.
 //!
-//! 1. Unit vectors lie one after the other in memory; row `i` belongs to `keys[i]`.
-//! 2. Up to [`EXACT_MAX`] vectors a search scans them all.
-//! 3. Above, an HNSW graph ([`Graph`]) names candidates, whose similarity is computed again from the
-//!    vectors here. A key that is not here is dropped, so a stale or damaged graph cannot bring a
-//!    wrong neighbour; if too few candidates are left, the search scans.
+//! 1. Unit vectors are stored contiguously; row `i` belongs to `keys[i]`.
+//! 2. Up to [`EXACT_MAX`] vectors, a search scans all of them.
+//! 3. Above that, an HNSW graph ([`Graph`]) proposes candidates, and their similarity is computed again from the
+//!    vectors here. Keys that are unknown here are dropped, so that a stale or damaged graph cannot return a wrong
+//!    neighbour. If too few candidates are left, the search scans.
 
 use super::error::MemoryError;
 use super::graph::Graph;
 use std::collections::HashMap;
 
-/// Most vectors that are scanned exactly.
-pub const EXACT_MAX: usize = 50_000;
-/// Candidates asked of the graph beyond `k`: room for keys that have gone since.
+/// Most vectors for which a search scans exactly, without the graph.
+pub(crate) const EXACT_MAX: usize = 50_000;
+/// Candidates requested from the graph beyond `k`, because some keys may have been removed since it was built.
 const SPARE: usize = 22;
 const LANES: usize = 16;
 
@@ -54,15 +54,14 @@ impl Index {
         self.vectors.get(slot * self.dimensions..(slot + 1) * self.dimensions)
     }
 
-    /// Adds a vector of any length; a key that is there already is left as it is, since the vector of
-    /// a key never changes.
+    /// Adds a vector of any non-zero length. A known key is left unchanged, because the vector of a key never changes.
     pub fn insert(&mut self, key: u64, vector: &[f32]) -> Result<(), MemoryError> {
         let unit = unit(vector, self.dimensions)?;
         if self.contains(key) {
             return Ok(());
         }
         if self.graph.as_mut().is_some_and(|graph| graph.add(key, &unit).is_err()) {
-            // In doubt: scan until it is rebuilt.
+            // the graph may be inconsistent: scan until it is rebuilt
             self.graph = None;
         }
         self.slots.insert(key, self.keys.len());
@@ -71,7 +70,7 @@ impl Index {
         Ok(())
     }
 
-    /// Forgets a key. The graph keeps it until it is rebuilt; searches drop it.
+    /// Removes a key. The graph keeps it until it is rebuilt; searches drop it.
     pub fn remove(&mut self, key: u64) {
         let Some(slot) = self.slots.remove(&key) else { return };
         self.keys.swap_remove(slot);
@@ -83,7 +82,7 @@ impl Index {
         self.vectors.truncate(last);
     }
 
-    /// Up to `k` keys, nearest first, equal ones by key.
+    /// The `k` nearest keys (fewer if there are fewer), nearest first; ties are sorted by key.
     pub fn nearest(&self, query: &[f32], k: usize) -> Result<Vec<Hit>, MemoryError> {
         let query = unit(query, self.dimensions)?;
         let k = k.min(self.len());
@@ -112,7 +111,7 @@ impl Index {
     }
 }
 
-/// The `k` best hits so far, in order.
+/// The `k` best hits so far, best first.
 struct Best {
     k: usize,
     hits: Vec<Hit>,
@@ -134,12 +133,15 @@ impl Best {
     }
 }
 
-/// The vector at length 1, if it has a direction.
+/// The vector scaled to length 1.
+///
+/// # Errors
+/// [`MemoryError::Dimensions`]; [`MemoryError::NotFinite`] if it has no direction.
 pub(super) fn unit(vector: &[f32], dimensions: usize) -> Result<Vec<f32>, MemoryError> {
     if vector.len() != dimensions {
         return Err(MemoryError::Dimensions { expected: dimensions, got: vector.len() });
     }
-    // In f64, so that large components do not overflow.
+    // in f64, so that large components do not overflow
     let length = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
     if !length.is_finite() || length < f64::from(f32::MIN_POSITIVE) {
         return Err(MemoryError::NotFinite);
@@ -148,8 +150,8 @@ pub(super) fn unit(vector: &[f32], dimensions: usize) -> Result<Vec<f32>, Memory
     Ok(vector.iter().map(|x| (f64::from(*x) / length) as f32).collect())
 }
 
-/// Dot product of two unit vectors, held to -1..=1. Sixteen sums, so that it is vectorised; the order
-/// of the additions is fixed, so equal input gives equal output.
+/// Dot product of two unit vectors, clamped to -1..=1. Sixteen partial sums let the compiler vectorise it. The order of
+/// the additions is fixed, so that equal input gives equal output.
 pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
     let (a, a_rest) = a.as_chunks::<LANES>();
     let (b, b_rest) = b.as_chunks::<LANES>();

@@ -1,12 +1,12 @@
-//! How the memory changes.
+//! Learning: how lessons change the memory.
 //!
-//! 1. [`Memory::learn`] finds the entry of the lesson's key, or makes one, and applies [`Change`] by change.
-//! 2. Adding takes one clean, untainted episode; from any other the lesson waits as `proposed`, apart
-//!    from what is active.
-//! 3. Removing or revising takes [`QUORUM`] distinct episodes of as many distinct principals, all clean
-//!    and untainted. Until then each only counts as a conflict. Required checks and checks that policy
-//!    answers are out of reach.
-//! 4. Each change that takes effect is a new version; what operators do is in `govern.rs`.
+//! 1. [`Memory::learn`] finds or creates the entry with the lesson's key and applies its [`Change`]s one by one.
+//! 2. Adding a check takes one clean, untainted episode. The lesson of any other episode waits as `proposed`, separate
+//!    from active entries.
+//! 3. Removing or revising a check takes [`QUORUM`] distinct episodes of as many distinct principals, all clean and
+//!    untainted. Until then, each episode only counts as a conflict. Required checks, and checks that policy answers,
+//!    cannot be removed or revised.
+//! 4. Each change that takes effect makes a new version. The operations of operators are in `govern.rs`.
 
 use super::Memory;
 use super::entry::{Authority, Entry, Key, LearnedCheck, Provenance, Status, Trigger, hex};
@@ -15,61 +15,61 @@ use super::store::{Durability, Head, Vector, Write};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// Distinct episodes, and distinct principals among them, that it takes to relax a check.
+/// Number of distinct episodes, and of distinct principals among them, that it takes to relax a check.
 pub const QUORUM: u64 = 3;
 
 type Result<T> = std::result::Result<T, MemoryError>;
 
-/// What an episode taught.
+/// A lesson from one episode.
 #[derive(Debug, Clone)]
 pub struct Lesson {
-    /// The entry to change; None: the one of `key`, or a new one.
+    /// Id of the entry to change; `None`: the entry with this `key`, or a new one.
     pub entry: Option<String>,
     /// The step-back paraphrase.
     pub key: Key,
-    /// Its embedding, of the memory's dimensions.
+    /// Embedding of the key, with the memory's dimensions.
     pub vector: Option<Vec<f32>>,
-    /// Effects that shall recall the entry.
+    /// Effects that will recall the entry.
     pub triggers: Vec<Trigger>,
-    /// What to change.
+    /// The changes to its checks.
     pub changes: Vec<Change>,
-    /// Where it was learnt.
+    /// The episode.
     pub episode: Episode,
-    /// `episode:ID`, `feedback:incident:VERDICT` ...
+    /// The source: `episode:ID`, `feedback:incident:VERDICT` ...
     pub taught_by: String,
-    /// Names of the checks that policies answered; they cannot be relaxed here.
+    /// Names of the checks that policies answered; learning cannot relax them.
     pub policy_checks: Vec<String>,
 }
 
-/// Where a lesson comes from.
+/// The episode from which a lesson comes.
 #[derive(Debug, Clone)]
 pub struct Episode {
-    /// Distinct per episode.
+    /// Unique id of the episode.
     pub id: String,
-    /// For whom the agent acted.
+    /// The principal for whom the agent acted.
     pub principal: String,
-    /// The project, where known.
+    /// The project, if known.
     pub project: Option<String>,
-    /// It had read untrusted text.
+    /// The agent had read untrusted text.
     pub tainted: bool,
-    /// Its outcome is known, nothing failed, nothing was denied, no sign of injection.
+    /// The outcome is known, nothing failed, nothing was denied, and there was no sign of a prompt injection.
     pub clean: bool,
 }
 
-/// One change to a checklist. Checks are named by category and name.
+/// One change to a checklist. Category and name identify a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "change")]
 pub enum Change {
-    /// Adds a check, supports it if it is there, or makes it required. A different definition of a
-    /// check that is there is a revision.
+    /// Adds a check; if the check exists, adds support or makes it required. Another definition of an existing check
+    /// counts as a revision.
     Add {
         /// Safety criterion.
         category: String,
         /// Name.
         name: String,
-        /// What must hold.
+        /// The condition that the action must satisfy.
         definition: String,
-        /// Cannot be discarded.
+        /// The check cannot be discarded.
         required: bool,
     },
     /// Removes a check.
@@ -79,24 +79,24 @@ pub enum Change {
         /// Name.
         name: String,
     },
-    /// Replaces a definition. It cannot be told whether that weakens it, so it counts as if it did.
+    /// Replaces a definition. Whether that weakens the check cannot be determined, so it counts as weakening.
     Revise {
         /// Safety criterion.
         category: String,
         /// Name.
         name: String,
-        /// What must hold from now on.
+        /// The new condition.
         definition: String,
     },
 }
 
-/// By which rule lessons take effect.
+/// The rule by which lessons take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rule {
-    /// Two-phase, as the module says.
+    /// Two-phase: a change that relaxes a check needs a quorum (see the module).
     #[default]
     TwoPhase,
-    /// The paper's test-time adaptation: every change at once. Only for ablations.
+    /// The paper's test-time adaptation: each change takes effect at once. Only for ablations.
     AtOnce,
 }
 
@@ -115,15 +115,15 @@ impl Change {
 }
 
 impl Memory {
-    /// Learns, and returns the entry as it is then: `active`, `proposed`, or with a conflict counted.
+    /// Learns a lesson and returns the resulting entry: `active`, `proposed`, or with one more conflict.
     ///
     /// # Errors
-    /// [`MemoryError::Refused`] if a rule is broken; then nothing is written. Any other: nothing is written.
+    /// [`MemoryError::Refused`] if the lesson breaks a rule. Nothing is written after any error.
     pub fn learn(&self, lesson: &Lesson) -> Result<Entry> {
         self.learn_by(lesson, Rule::TwoPhase)
     }
 
-    /// Learns by a named rule.
+    /// Learns a lesson by the given rule.
     ///
     /// # Errors
     /// As [`Memory::learn`].
@@ -132,7 +132,7 @@ impl Memory {
         self.learn_as(lesson, rule, trusted)
     }
 
-    /// Keeps a lesson as proposed, whatever its episode was like.
+    /// Keeps a lesson as proposed, even if its episode is clean and untainted.
     ///
     /// # Errors
     /// As [`Memory::learn`].
@@ -183,7 +183,7 @@ impl Memory {
 
     pub(super) fn write<T>(&self, body: impl FnOnce(&mut Write<'_>) -> Result<T>) -> Result<T> {
         let value = self.inner.store.write(Durability::Full, body)?;
-        // It is committed: a failure to read it back is for the next recall to report.
+        // the change is committed; if it cannot be read back, the next recall reports the error
         if self.reload().is_err() {
             self.distrust();
         }
@@ -191,8 +191,8 @@ impl Memory {
     }
 }
 
-/// The entry that a lesson changes. What is trusted goes to the active one; what is not stays apart
-/// from it. A proposed entry becomes active only by a lesson that asks for all of its checks.
+/// The entry that a lesson changes. A trusted lesson changes the active entry; an untrusted one stays separate from it.
+/// Only a trusted lesson that itself demands all checks of a proposed entry makes that entry active.
 fn target(w: &Write<'_>, lesson: &Lesson, trusted: bool) -> Result<Option<Head>> {
     if let Some(id) = &lesson.entry {
         let head = w.head(id)?;
@@ -218,7 +218,7 @@ fn target(w: &Write<'_>, lesson: &Lesson, trusted: bool) -> Result<Option<Head>>
     }
 }
 
-/// Whether a lesson asks for every check and trigger of an entry by itself.
+/// Whether a lesson by itself demands every check and trigger of an entry.
 fn covers(lesson: &Lesson, entry: &Entry) -> bool {
     let asked = |check: &LearnedCheck| {
         lesson.changes.iter().any(|change| {
@@ -257,7 +257,7 @@ fn blank(lesson: &Lesson, now_ms: i64) -> Entry {
     new_entry(lesson.key.clone(), provenance, now_ms)
 }
 
-/// Applies one change; true if the entry differs after it.
+/// Applies one change; true if the entry has changed.
 fn apply(
     w: &Write<'_>,
     entry: &mut Entry,

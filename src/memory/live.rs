@@ -1,7 +1,7 @@
-//! What is recalled, held in memory: the active entries, by effect, by approval and by vector.
+//! The active entries in RAM, indexed by effect, by approval and by vector; recalls read only these.
 //!
-//! 1. [`Live::apply`] takes the heads that changed and the memory version they were read at.
-//! 2. A batch older than what is already known is dropped: the newer one included it.
+//! 1. [`Live::apply`] takes the changed heads and the memory version at which they were read.
+//! 2. A batch that is older than the loaded state is dropped, because the newer batch included it.
 
 use super::entry::{Entry, Status, hex};
 use super::error::MemoryError;
@@ -12,15 +12,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 pub(super) struct Live {
-    /// Memory version up to which this is the truth.
+    /// Memory version up to which changes are loaded.
     pub seen: u64,
     active: HashMap<String, Active>,
     by_effect: HashMap<String, HashMap<String, Vec<Arc<Entry>>>>,
     by_signature: HashMap<String, Vec<Arc<Entry>>>,
     by_row: HashMap<u64, Arc<Entry>>,
-    /// None without an embedder.
+    /// `None` without an embedder.
     pub index: Option<Index>,
-    /// Sum of the terms of all that is active: each change costs one term.
+    /// Sum of the terms of all active entries, so that a change costs one addition.
     sum: [u64; 4],
     digest: OnceLock<String>,
 }
@@ -45,7 +45,8 @@ impl Live {
         }
     }
 
-    /// `heads` are all that changed after `since`; of 0, all that is active.
+    /// Applies a batch. `heads`: all heads that changed after memory version `since`; for 0, all active heads.
+    /// `version`: the memory version at which they were read.
     pub fn apply(&mut self, since: u64, version: u64, heads: Vec<Head>) -> Result<(), MemoryError> {
         if version <= self.seen {
             return Ok(());
@@ -67,7 +68,7 @@ impl Live {
         Ok(())
     }
 
-    /// Drops an entry; its vector stays if the next version has the same one.
+    /// Removes an entry. Its vector stays if it is `keep`, the vector of the next version.
     fn forget(&mut self, id: &str, keep: Option<u64>) {
         let Some(old) = self.active.remove(id) else { return };
         self.sum = lanes(self.sum, old.term, u64::wrapping_sub);
@@ -110,7 +111,7 @@ impl Live {
         Ok(())
     }
 
-    /// Active entries that similarity should find but that have no vector of the present embedder.
+    /// Active entries without a vector of the present embedder, except approvals.
     pub fn without_vector(&self) -> impl Iterator<Item = &Arc<Entry>> {
         self.active.values().filter(|a| a.row.is_none() && a.entry.recallable()).map(|a| &a.entry)
     }
@@ -131,7 +132,7 @@ impl Live {
         self.by_signature.get(signature).map_or(&[], Vec::as_slice)
     }
 
-    /// In hex, the same for the same active entries in whatever order they came.
+    /// Digest (hex) of the active entries, independent of the order in which they were loaded.
     pub fn digest(&self) -> &str {
         self.digest.get_or_init(|| {
             let sum = self.sum.iter().fold(Sha256::new(), |hash, lane| hash.chain_update(lane.to_le_bytes()));
@@ -140,7 +141,7 @@ impl Live {
     }
 }
 
-/// What an entry adds to the sum: its hash in four numbers.
+/// The term of an entry in the sum: its hash as four numbers.
 fn term(id: &str, digest: &str) -> [u64; 4] {
     let hash = Sha256::new().chain_update(id).chain_update(" ").chain_update(digest).finalize();
     let (numbers, _) = hash.as_slice().as_chunks::<8>();

@@ -1,16 +1,16 @@
-//! The lifelong memory: what was learnt about kinds of actions.
+//! The lifelong memory: checklists learnt for kinds of actions.
 //!
-//! 1. SQLite is the truth (`store.rs`, `schema.sql`): append-only versions, WAL, a lesson is on the
-//!    disk when [`Memory::learn`] returns.
-//! 2. What is active is also held in memory (`live.rs`): by effect ([`Memory::triggered`]), by approval
+//! 1. SQLite is the source of truth (`store.rs`, `schema.sql`): append-only versions in WAL mode. A lesson is on disk
+//!    when [`Memory::learn`] returns.
+//! 2. Active entries are also kept in RAM (`live.rs`): by effect ([`Memory::triggered`]), by approval
 //!    ([`Memory::approval`]) and by vector ([`Memory::recall`]; `index.rs`, `graph.rs`).
-//! 3. Every recall looks first, at most each 50 ms, whether another process wrote, and then loads what
-//!    changed. If that fails the recall fails: a memory that may be out of date is not served.
-//! 4. Lessons change the memory by the rules in `learn.rs`; `seed.rs` brings what is shipped;
-//!    `transfer.rs` exports and imports.
+//! 3. Before a recall, at most every 50 ms, the memory checks whether another process has written, and loads the
+//!    changes. If that fails, the recall fails: a memory that may be out of date is not served.
+//! 4. Lessons change the memory by the rules in `learn.rs`. `seed.rs` adds the shipped checklists. `transfer.rs`
+//!    exports and imports.
 //!
-//! The index is derived: deleting or damaging its file loses nothing, a recall that cannot use it scans.
-//! A memory miss never means safe. No embedder is called here: callers bring vectors.
+//! The vector index is derived data: if its file is deleted or damaged, nothing is lost, and recalls scan all vectors.
+//! A memory miss never means safe. This module calls no embedder; callers pass vectors.
 
 mod entry;
 mod error;
@@ -30,14 +30,13 @@ mod transfer;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 mod tests;
 
-pub use entry::{
-    Approval, Authority, CHECKS, CONTRAST, Diff, Entry, KEPT, Key, LearnedCheck, Provenance, Status, TEXT_BYTES,
-    TRIGGERS, Trigger, pooled,
-};
+pub(crate) use entry::CONTRAST;
+pub(crate) use entry::TRIGGERS;
+pub use entry::{Approval, Authority, Diff, Entry, KEPT, Key, LearnedCheck, Provenance, Status, Trigger, pooled};
 pub use error::{MemoryError, Refusal};
 pub use govern::Grant;
 pub use history::{DecisionRecord, Event, Stats, Version};
-pub use index::EXACT_MAX;
+pub(crate) use index::EXACT_MAX;
 pub use learn::{Change, Episode, Lesson, QUORUM, Rule};
 pub use seed::SeedReport;
 pub use transfer::{ImportAs, ImportReport};
@@ -51,12 +50,12 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use std::time::Instant;
 use store::{Embedder, Store};
 
-/// How long what another process wrote may stay unseen, in milliseconds.
+/// How long changes by another process may stay unseen, in milliseconds.
 pub const STALE_MS: u64 = 50;
 
 type Result<T> = std::result::Result<T, MemoryError>;
 
-/// The memory. Clones share it; all of them may be used from any thread.
+/// A handle to the memory. Clones share the memory and may be used from any thread.
 #[derive(Clone)]
 pub struct Memory {
     inner: Arc<Inner>,
@@ -68,13 +67,13 @@ struct Inner {
     started: Instant,
     /// Milliseconds after `started` until which `live` counts as fresh.
     fresh_until: AtomicU64,
-    /// Held while the graph is built, loaded or saved.
+    /// Locked while the graph is built, loaded or saved.
     tending: Mutex<()>,
-    /// Most vectors that are scanned exactly.
+    /// Most vectors for which a recall scans exactly, without the graph.
     exact_max: usize,
 }
 
-/// An entry that is near in meaning.
+/// An entry that is similar to a query.
 #[derive(Debug, Clone)]
 pub struct Neighbour {
     /// Active; never an approval.
@@ -90,8 +89,8 @@ impl std::fmt::Debug for Memory {
 }
 
 impl Memory {
-    /// Opens the memory in `path`, or makes it (mode 600) if there is none. `dimensions` is the length
-    /// of the vectors of `embedder_id`.
+    /// Opens the memory at `path`; creates the file (mode 0600) if it does not exist. `dimensions`: the length of the
+    /// embedder's vectors.
     ///
     /// # Errors
     /// [`MemoryError::Open`], [`MemoryError::NotOurs`], [`MemoryError::NewerSchema`], [`MemoryError::ReadOnly`],
@@ -101,8 +100,8 @@ impl Memory {
         Self::from_store(Store::open(path, Some(embedder), OnMismatch::Refuse)?, EXACT_MAX)
     }
 
-    /// Opens the memory with the embedder that it has, or none: for commands that embed nothing, and
-    /// for an engine that recalls by effect only.
+    /// Opens the memory with the embedder recorded in the file, if any: for commands that embed nothing, and for an
+    /// engine that recalls only by effect.
     ///
     /// # Errors
     /// As [`Memory::open`].
@@ -110,8 +109,8 @@ impl Memory {
         Self::from_store(Store::open(path, None, OnMismatch::Refuse)?, EXACT_MAX)
     }
 
-    /// Opens the memory for another embedder. Vectors of the former one no longer count: give new ones
-    /// to what [`Memory::without_vector`] lists, by [`Memory::set_vector`].
+    /// Opens the memory for another embedder. Vectors of the former embedder are no longer used: for each entry of
+    /// [`Memory::without_vector`], set a new one with [`Memory::set_vector`].
     ///
     /// # Errors
     /// As [`Memory::open`], without the mismatch.
@@ -120,7 +119,7 @@ impl Memory {
         Self::from_store(Store::open(path, Some(embedder), OnMismatch::Change)?, EXACT_MAX)
     }
 
-    /// A memory that ends with the process.
+    /// Creates a memory in RAM, which is lost when the process ends.
     ///
     /// # Errors
     /// [`MemoryError::Database`].
@@ -144,11 +143,12 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Up to `k` active entries, the nearest by cosine first. `vector` need not be of unit length.
+    /// The `k` most similar active entries (fewer if there are fewer), by decreasing cosine similarity. `vector` has
+    /// the memory's dimensions and any length but zero.
     ///
     /// # Errors
-    /// [`MemoryError::NoEmbedder`], [`MemoryError::Dimensions`], [`MemoryError::NotFinite`]; and if what
-    /// another process wrote cannot be read.
+    /// [`MemoryError::NoEmbedder`], [`MemoryError::Dimensions`], [`MemoryError::NotFinite`]; and if changes by another
+    /// process cannot be loaded.
     pub fn recall(&self, vector: &[f32], k: usize) -> Result<Vec<Neighbour>> {
         self.refresh()?;
         let live = self.live();
@@ -157,11 +157,11 @@ impl Memory {
         Ok(hits.into_iter().filter_map(neighbour).collect())
     }
 
-    /// Active entries that any one of these effects (verb, class of target) recalls, by id. Looks
-    /// nothing up in SQLite beyond whether it changed.
+    /// Active entries that any of these effects (verb, class of target) recalls, sorted by id. Queries SQLite only for
+    /// changes by another process.
     ///
     /// # Errors
-    /// If what another process wrote cannot be read.
+    /// If changes by another process cannot be loaded.
     pub fn triggered<V: AsRef<str>, C: AsRef<str>>(&self, effects: &[(V, C)]) -> Result<Vec<Arc<Entry>>> {
         self.refresh()?;
         let live = self.live();
@@ -174,11 +174,11 @@ impl Memory {
         Ok(found)
     }
 
-    /// The approval of exactly this effect signature that holds at `now_ms`. It is consent only once
-    /// [`Memory::use_approval`] has counted the use.
+    /// An approval of exactly this effect signature that is valid at `now_ms` (milliseconds since 1970). It becomes
+    /// consent only when [`Memory::use_approval`] has counted the use.
     ///
     /// # Errors
-    /// If what another process wrote cannot be read.
+    /// If changes by another process cannot be loaded.
     pub fn approval(&self, signature: &str, now_ms: i64) -> Result<Option<Arc<Entry>>> {
         self.refresh()?;
         let live = self.live();
@@ -186,10 +186,10 @@ impl Memory {
         Ok(live.of_signature(signature).iter().find(holds).cloned())
     }
 
-    /// Active entries that similarity cannot find because they have no vector of this embedder, by id.
+    /// Active entries that similarity search cannot find because they have no vector of this embedder, sorted by id.
     ///
     /// # Errors
-    /// If what another process wrote cannot be read.
+    /// If changes by another process cannot be loaded.
     pub fn without_vector(&self) -> Result<Vec<Arc<Entry>>> {
         self.refresh()?;
         let mut found: Vec<Arc<Entry>> = self.live().without_vector().cloned().collect();
@@ -197,20 +197,20 @@ impl Memory {
         Ok(found)
     }
 
-    /// An active entry that similarity could find, chosen by `seed` alone. Only for ablations.
+    /// An arbitrary active entry that similarity search could find, determined by `seed` alone. Only for ablations.
     ///
     /// # Errors
-    /// If what another process wrote cannot be read.
+    /// If changes by another process cannot be loaded.
     pub fn any(&self, seed: u64) -> Result<Option<Arc<Entry>>> {
         let ids = self.active()?;
         let count = u64::try_from(ids.len()).unwrap_or(u64::MAX).max(1);
         Ok(usize::try_from(seed % count).ok().and_then(|at| ids.get(at).cloned()))
     }
 
-    /// All active entries that similarity could find, by id.
+    /// All active entries except approvals, sorted by id.
     ///
     /// # Errors
-    /// If what another process wrote cannot be read.
+    /// If changes by another process cannot be loaded.
     pub fn active(&self) -> Result<Vec<Arc<Entry>>> {
         self.refresh()?;
         let mut found: Vec<Arc<Entry>> = self.live().recallable().cloned().collect();
@@ -218,32 +218,32 @@ impl Memory {
         Ok(found)
     }
 
-    /// Something can be recalled by similarity.
+    /// Whether anything can be recalled by similarity.
     #[must_use]
     pub fn has_vectors(&self) -> bool {
         self.live().index.as_ref().is_some_and(|index| index.len() > 0)
     }
 
-    /// Number of transactions that changed an entry, of any process, as far as seen here.
+    /// Number of transactions of all processes that have changed an entry, as far as loaded.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.live().seen
     }
 
-    /// Identifies all that is active, as far as seen here (hex). Two memories with the same active versions
-    /// have the same; it tells apart, it does not authenticate.
+    /// Digest (hex) of all active versions, as far as loaded. Memories with the same active versions have the same
+    /// digest. It distinguishes states; it does not authenticate them.
     #[must_use]
     pub fn digest(&self) -> String {
         self.live().digest().to_owned()
     }
 
-    /// Id and dimensions of the embedder, if there is one yet.
+    /// Id and dimensions of the embedder; `None` if the memory has none yet.
     #[must_use]
     pub fn embedder(&self) -> Option<(&str, usize)> {
         self.inner.store.embedder().map(|e| (e.id.as_str(), e.dimensions))
     }
 
-    /// Loads what other processes wrote, if it is time to look.
+    /// Loads changes by other processes, unless the last look is less than [`STALE_MS`] ago.
     ///
     /// # Errors
     /// [`MemoryError::Locked`] after 250 ms, [`MemoryError::Corrupt`], [`MemoryError::Database`].
@@ -262,7 +262,7 @@ impl Memory {
         outcome.inspect_err(|_| self.distrust())
     }
 
-    /// The next recall looks at the database, and fails if it cannot.
+    /// Makes the next recall read the database, and fail if it cannot.
     fn distrust(&self) {
         self.inner.fresh_until.store(0, Ordering::Release);
     }

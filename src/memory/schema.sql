@@ -1,4 +1,5 @@
--- The truth. Version rows, vectors, votes and events are only ever added; triggers below refuse the rest.
+-- The source of truth. Rows of versions, vectors and events are only ever added, and decisions are never changed; the
+-- triggers below enforce it. Votes are deleted once their change has taken effect.
 
 CREATE TABLE meta (
     id             INTEGER PRIMARY KEY CHECK (id = 1),

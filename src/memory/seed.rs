@@ -1,9 +1,9 @@
-//! Checklists that ship with the engine or come from an operator (`memory-seeds/*.toml`).
+//! Seeds: checklists that ship with the engine (`memory-seeds/*.toml`) or come from an operator.
 //!
-//! 1. A file is parsed, and its `match` and `not` examples are verified before anything is written.
-//! 2. Ids derive from file and name, so seeding again changes nothing; a changed seed is a new version, and
-//!    keeps what lessons added to it or took from it.
-//! 3. What an operator quarantined or retired stays so.
+//! 1. A file is parsed, and its `match` and `not` examples are verified, before anything is written.
+//! 2. Ids derive from file and name, so that seeding is idempotent. A changed seed becomes a new version, which keeps
+//!    the changes that lessons made.
+//! 3. A seed that an operator has quarantined or retired stays so.
 
 use super::Memory;
 use super::entry::{Authority, Entry, Key, LearnedCheck, Provenance, Status, Trigger, hex};
@@ -13,23 +13,23 @@ use crate::effect::Verb;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The shipped files.
+/// The shipped files: name and content.
 const SHIPPED: &[(&str, &str)] = &[
     ("confidentiality.toml", include_str!("../../memory-seeds/confidentiality.toml")),
     ("integrity.toml", include_str!("../../memory-seeds/integrity.toml")),
     ("availability.toml", include_str!("../../memory-seeds/availability.toml")),
 ];
 
-/// What seeding did.
+/// The result of seeding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct SeedReport {
-    /// Seeds that were not there.
+    /// Number of new seeds.
     pub added: usize,
-    /// Seeds that have changed.
+    /// Number of changed seeds.
     pub updated: usize,
-    /// Seeds that were there as they are.
+    /// Number of unchanged seeds.
     pub unchanged: usize,
-    /// Seeds that an operator took out.
+    /// Number of seeds that an operator has quarantined or retired; they are skipped.
     pub withdrawn: usize,
 }
 
@@ -45,12 +45,12 @@ struct Seed {
     name: String,
     natural: String,
     command: String,
-    /// `verb class`, any one of which recalls it.
+    /// Effects, each as `verb class`; any one of them recalls the seed.
     triggers: Vec<String>,
-    /// Effects that it must be recalled by.
+    /// Examples of effects that must recall the seed.
     #[serde(rename = "match")]
     matches: Vec<String>,
-    /// Effects that it must not be recalled by.
+    /// Examples of effects that must not recall the seed.
     not: Vec<String>,
     check: Vec<Check>,
 }
@@ -66,7 +66,7 @@ struct Check {
 }
 
 impl Memory {
-    /// Puts in what ships with the engine.
+    /// Adds the seeds that ship with the engine.
     ///
     /// # Errors
     /// As [`Memory::seed`].
@@ -82,10 +82,10 @@ impl Memory {
         Ok(sum)
     }
 
-    /// Puts in the seeds of a TOML text; all of them or none.
+    /// Adds the seeds of a TOML text: all of them or none. `file`: its name.
     ///
     /// # Errors
-    /// [`MemoryError::Seed`] with line and column, or with the example that does not hold.
+    /// [`MemoryError::Seed`] with line and column, or with the example that fails.
     pub fn seed(&self, file: &str, text: &str) -> Result<SeedReport, MemoryError> {
         let wrong = |problem: String| MemoryError::Seed { file: file.to_owned(), problem };
         let parsed: File = toml::from_str(text).map_err(|e| wrong(e.to_string()))?;
@@ -136,7 +136,7 @@ fn put(w: &mut Write<'_>, file: &str, mut seed: Entry, report: &mut SeedReport) 
             return Ok(());
         }
         Some(before) => keep_lessons(&before, &head.entry, &mut seed),
-        // An import brought the id; the seed is what counts.
+        // the entry came from an import, and the seed overrides it
         None => {}
     }
     w.put(seed, &Vector::Keep(row), &who, "seed")?;
@@ -152,7 +152,7 @@ fn same(a: &Entry, b: &Entry) -> bool {
         && a.checks.iter().zip(&b.checks).all(equal)
 }
 
-/// Apart from the record.
+/// Whether two checks are equal, except for support and conflict.
 fn same_check(a: &LearnedCheck, b: &LearnedCheck) -> bool {
     named(a, b) && a.definition == b.definition && a.required == b.required
 }
@@ -161,7 +161,7 @@ fn named(a: &LearnedCheck, b: &LearnedCheck) -> bool {
     a.category == b.category && a.name == b.name
 }
 
-/// Carries over what lessons made of the seed (`head`) since it was last put in (`before`).
+/// Carries over the changes that lessons made in the current version (`head`) since the last seeding (`before`).
 fn keep_lessons(before: &Entry, head: &Entry, seed: &mut Entry) {
     seed.status = head.status;
     seed.checks.retain_mut(|check| {
@@ -242,10 +242,10 @@ fn trigger(seed: &str, text: &str) -> Result<Trigger, String> {
     let Some((verb, class)) = text.split_once(' ').filter(|(_, class)| !class.trim().is_empty()) else {
         return Err(format!("seed '{seed}': \"{text}\" should be a verb and a class, e.g. \"delete system-config\""));
     };
-    if Verb::parse(verb).is_none() {
+    if verb.parse::<Verb>().is_err() {
         return Err(format!(
-            "seed '{seed}': there is no verb \"{verb}\"; they are {}",
-            Verb::ALL.map(Verb::as_str).join(", ")
+            "seed '{seed}': there is no verb \"{verb}\"; the verbs are {}",
+            Verb::ALL.iter().map(|verb| verb.as_str()).collect::<Vec<_>>().join(", ")
         ));
     }
     Ok(Trigger { verb: verb.to_owned(), class: class.to_owned() })

@@ -1,11 +1,11 @@
-//! SQLite: the truth.
+//! The store: SQLite as the source of truth.
 //!
-//! 1. `open.rs` makes the file or checks that it is ours.
-//! 2. [`Store::write`] runs one transaction. A lesson is on the disk when it returns (WAL, `synchronous=FULL`).
-//! 3. Each new version of an entry is a new row; the head row points to the current one and says at
-//!    which memory version it last changed.
-//! 4. [`Store::changes`] reads what changed after a memory version, in one snapshot; [`Store::moved`]
-//!    says cheaply (`PRAGMA data_version`) whether another process wrote at all.
+//! 1. `open.rs` creates the file, or verifies that it is a memory.
+//! 2. [`Store::write`] runs one transaction. A lesson is on disk when it returns (WAL, `synchronous=FULL`).
+//! 3. Each new version of an entry is a new row. The head row points to the current version and records the memory
+//!    version of its last change.
+//! 4. [`Store::changes`] reads the changes after a memory version, in one snapshot. [`Store::moved`] is a cheap test
+//!    (`PRAGMA data_version`) whether another process has written at all.
 
 use super::entry::{Entry, hex};
 use super::error::MemoryError;
@@ -32,18 +32,19 @@ impl std::fmt::Display for Embedder {
 /// Whether the commit waits for the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Durability {
-    /// Survives a kill and a power cut.
+    /// A commit survives a kill and a power failure.
     Full,
-    /// Survives a kill; a power cut may lose the last ones.
+    /// A commit survives a kill; a power failure may lose the last commits.
     Normal,
 }
 
-/// A current version as the database has it.
+/// The current version of an entry, read from the database.
 pub(super) struct Head {
     pub entry: Entry,
     pub digest: String,
-    /// Row of its vector, and the vector if it was asked for.
+    /// Row of its vector.
     pub row: Option<u64>,
+    /// The vector, if it was requested.
     pub vector: Option<Vec<f32>>,
 }
 
@@ -52,7 +53,8 @@ pub(super) struct Store {
     pub(super) identity: String,
     pub(super) embedder: Option<Embedder>,
     pub(super) writer: Mutex<Connection>,
-    /// A second connection, which sees what others (and `writer`) commit. None in memory.
+    /// A second connection, which sees the commits of other processes and of `writer`, and the data version up to which
+    /// changes are loaded. `None` for a database in memory.
     pub(super) watcher: Option<Mutex<(Connection, i64)>>,
 }
 
@@ -73,7 +75,7 @@ impl Store {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs one transaction and commits it if `body` succeeds.
+    /// Runs `body` in one transaction, and commits if it succeeds.
     pub fn write<T>(&self, durability: Durability, body: impl FnOnce(&mut Write<'_>) -> Result<T>) -> Result<T> {
         let mut connection = self.writer();
         let level = if durability == Durability::Full { "FULL" } else { "NORMAL" };
@@ -86,7 +88,7 @@ impl Store {
         Ok(value)
     }
 
-    /// Runs one read-only snapshot.
+    /// Runs `body` on one read-only snapshot.
     pub fn read<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         match &self.watcher {
             Some(watcher) => {
@@ -102,8 +104,8 @@ impl Store {
         }
     }
 
-    /// Whether anything was committed by another connection since the last call that said so and was
-    /// followed by [`Store::settled`]. The token goes to `settled` once the changes are loaded.
+    /// Whether another connection has committed since the last call of [`Store::settled`]: if so, a token. Pass it to
+    /// `settled` once the changes are loaded.
     pub fn moved(&self) -> Result<Option<i64>> {
         let Some(watcher) = &self.watcher else { return Ok(None) };
         let guard = watcher.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,7 +119,7 @@ impl Store {
         }
     }
 
-    /// The memory version, and the heads that changed after `since` (0: all active ones).
+    /// The memory version, and the heads that changed after memory version `since` (0: all active heads).
     pub fn changes(&self, since: u64) -> Result<(u64, Vec<Head>)> {
         self.read(|connection| {
             let version = memory_version(connection)?;
@@ -156,10 +158,10 @@ fn read_head(row: &rusqlite::Row<'_>) -> Result<Head> {
     Ok(Head { entry, digest, row: row.map(unsigned), vector: None })
 }
 
-/// The entry of a body whose digest holds.
+/// Parses the body of an entry, after verifying its digest.
 pub(super) fn parse_body(id: &str, body: &str, digest: &str) -> Result<Entry> {
     if hex(Sha256::new().chain_update(body)) != digest {
-        return Err(MemoryError::Corrupt { what: format!("the digest of entry {id} does not hold") });
+        return Err(MemoryError::Corrupt { what: format!("the digest of entry {id} does not match") });
     }
     serde_json::from_str(body).map_err(|e| corrupt(id, &e))
 }
@@ -222,7 +224,7 @@ impl Write<'_> {
         head(&self.tx, self.embedder, id)
     }
 
-    /// The latest version of an entry that `who` made.
+    /// The latest version of an entry by this author; `None` if there is none.
     pub fn last_by(&self, id: &str, who: &str) -> Result<Option<Entry>> {
         let sql = "SELECT body, digest FROM entry_version WHERE entry = ?1 AND who = ?2 ORDER BY version DESC LIMIT 1";
         let mut statement = self.tx.prepare_cached(sql)?;
@@ -230,7 +232,7 @@ impl Write<'_> {
         found.map(|(body, digest): (String, String)| parse_body(id, &body, &digest)).transpose()
     }
 
-    /// The entries of that key that are neither retired nor approvals, oldest first.
+    /// The entries with this key that are neither retired nor approvals, oldest first.
     pub fn of_key(&self, key_hash: &str) -> Result<Vec<Head>> {
         let sql = "SELECT entry FROM entry_head WHERE key_hash = ?1 AND status <> 'retired' ORDER BY entry";
         let mut statement = self.tx.prepare_cached(sql)?;
@@ -238,7 +240,7 @@ impl Write<'_> {
         ids.iter().map(|id| self.head(id)).collect()
     }
 
-    /// Adds `entry` as the version after its head (1 if it has none), which becomes the head.
+    /// Adds `entry` as the version after its head (version 1 if it has none), and makes it the head.
     pub fn put(&mut self, mut entry: Entry, vector: &Vector<'_>, who: &str, what: &str) -> Result<Entry> {
         let sql = "SELECT version FROM entry_head WHERE entry = ?1";
         let parent: Option<i64> = self.tx.prepare_cached(sql)?.query_row([&entry.id], |r| r.get(0)).optional()?;
@@ -289,14 +291,14 @@ impl Write<'_> {
         Ok(())
     }
 
-    /// Counts an episode's vote for a change; false if it had voted already.
+    /// Counts the vote of an episode for a change; false if the episode has voted for it before.
     pub fn vote(&self, entry: &str, change: &str, episode: &str, principal: &str) -> Result<bool> {
         let sql = "INSERT OR IGNORE INTO vote VALUES (?1, ?2, ?3, ?4, ?5)";
         let votes = self.tx.prepare_cached(sql)?.execute(params![entry, change, episode, principal, self.now_ms])?;
         Ok(votes == 1)
     }
 
-    /// Distinct (episodes, principals) that voted for a change.
+    /// Number of distinct (episodes, principals) that have voted for a change.
     pub fn votes(&self, entry: &str, change: &str) -> Result<(u64, u64)> {
         let sql =
             "SELECT count(DISTINCT episode), count(DISTINCT principal) FROM vote WHERE entry = ?1 AND change = ?2";
@@ -305,7 +307,7 @@ impl Write<'_> {
         Ok((unsigned(episodes), unsigned(principals)))
     }
 
-    /// Forgets the votes for a change that has taken effect, so that they cannot carry it a second time.
+    /// Deletes the votes for a change that has taken effect, so that they cannot cause it a second time.
     pub fn settle(&self, entry: &str, change: &str) -> Result<()> {
         self.tx.prepare_cached("DELETE FROM vote WHERE entry = ?1 AND change = ?2")?.execute([entry, change])?;
         Ok(())
@@ -319,7 +321,7 @@ fn encode(vector: &[f32]) -> Vec<u8> {
 fn decode(blob: &[u8], dimensions: usize, id: &str) -> Result<Vec<f32>> {
     let (numbers, rest) = blob.as_chunks::<4>();
     if numbers.len() != dimensions || !rest.is_empty() {
-        return Err(corrupt(id, &format!("its vector has {} bytes, not {}", blob.len(), dimensions * 4)));
+        return Err(corrupt(id, &format!("its vector has {} bytes instead of {}", blob.len(), dimensions * 4)));
     }
     Ok(numbers.iter().map(|n| f32::from_le_bytes(*n)).collect())
 }
@@ -332,7 +334,7 @@ pub(super) fn unsigned(n: i64) -> u64 {
     u64::try_from(n).unwrap_or(0)
 }
 
-/// Milliseconds since 1970.
+/// The current time in milliseconds since 1970.
 pub(super) fn now_ms() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))

@@ -1,10 +1,11 @@
-//! Keeping the graph: loaded, built, caught up and saved, off the path of recalls.
+//! Maintenance of the graph, outside the path of recalls: loads, builds, updates and saves it.
 //!
-//! 1. Above [`super::EXACT_MAX`] vectors a thread loads the file beside the database, or starts anew.
-//! 2. It adds what the graph lacks in batches copied under the read lock, then the rest under the
-//!    write lock, and installs it. Until then recalls scan.
-//! 3. A graph with too many vectors that are gone is built anew. It is saved after a build and after
-//!    each [`SAVE_EVERY`] additions.
+//! 1. Above [`super::EXACT_MAX`] vectors, a thread loads the graph from the file beside the database, or starts a new
+//!    one.
+//! 2. It adds the missing vectors in batches that are copied under the read lock, then the rest under the write lock,
+//!    and installs the graph. Until then, recalls scan.
+//! 3. A graph with too many removed vectors is rebuilt. The graph is saved after a build and after every [`SAVE_EVERY`]
+//!    additions.
 
 use super::Memory;
 use super::error::MemoryError;
@@ -26,7 +27,7 @@ impl Memory {
         }
     }
 
-    /// Tends in a thread of its own, unless one does already.
+    /// Maintains the graph in a new thread, unless another thread does already.
     pub(super) fn tend_behind(&self) {
         let weak = std::sync::Arc::downgrade(&self.inner);
         let body = move || {
@@ -37,24 +38,24 @@ impl Memory {
                 Err(TryLockError::Poisoned(e)) => e.into_inner(),
                 Err(TryLockError::WouldBlock) => return,
             };
-            // A failure leaves the exact scan in place.
+            // after a failure, recalls scan exactly
             let _ = memory.tend();
             drop(tending);
         };
-        // Without a thread the scan goes on; the next change tries again.
+        // without a thread, recalls scan exactly; the next change tries again
         let _ = std::thread::Builder::new().name("agrail-index".to_owned()).spawn(body);
     }
 
-    /// Tends now and waits for it. True if recalls use the graph afterwards, false if they scan.
+    /// Maintains the graph now and waits for it. True if recalls use the graph afterwards, false if they scan.
     ///
     /// # Errors
-    /// If what another process wrote cannot be read.
+    /// If changes by another process cannot be loaded.
     pub fn tend_index(&self) -> Result<bool, MemoryError> {
         self.refresh()?;
         let tending = self.inner.tending.lock().unwrap_or_else(PoisonError::into_inner);
         let wanting = self.wants_tending(&self.live());
         if wanting {
-            // A failure leaves the exact scan in place, as the answer says.
+            // after a failure, recalls scan exactly, and the result is false
             let _ = self.tend();
         }
         drop(tending);
@@ -79,7 +80,7 @@ impl Memory {
         Graph::new(dimensions, len + len / 4)
     }
 
-    /// The graph of the file, if nothing speaks against it.
+    /// The graph from the file, if it is intact and not crowded.
     fn loaded(&self, len: usize) -> Option<Graph> {
         let (path, embedder) = (self.inner.store.path()?, self.inner.store.embedder()?);
         let path = graph::path_of(path);
@@ -87,7 +88,7 @@ impl Memory {
         (!crowded(&graph, len)).then_some(graph)
     }
 
-    /// Adds what it lacks and puts it in place.
+    /// Adds the missing vectors to the graph and installs it.
     fn install(&self, mut graph: Graph) -> Result<(), GraphError> {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(8);
         let mut grown = false;
@@ -104,7 +105,7 @@ impl Memory {
             }
         }
         if grown {
-            // what was found before may have lost its links since
+            // additions prune links, so that vectors found earlier may no longer be reachable
             graph.doubt();
             for keys in self.keys().chunks(BATCH) {
                 let (keys, vectors) = self.copied(keys);
@@ -169,7 +170,7 @@ impl Memory {
     }
 }
 
-/// More than a quarter of its vectors are gone.
+/// Whether too many of its vectors have been removed: more than a quarter of the live ones plus 64.
 fn crowded(graph: &Graph, live: usize) -> bool {
     graph.len() > live + live / 4 + 64
 }

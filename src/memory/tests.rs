@@ -1,4 +1,4 @@
-//! The index against a brute-force scan, and its file when it is missing, stale or damaged.
+//! Tests the index against a brute-force scan, and with a missing, stale or damaged file.
 
 use super::index::{Index, dot, unit};
 use super::open::OnMismatch;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 const DIMENSIONS: usize = 32;
 
-/// splitmix64: the same numbers each time.
+/// splitmix64: yields the same numbers in each run.
 struct Random(u64);
 
 impl Random {
@@ -28,7 +28,7 @@ impl Random {
         (0..dimensions).map(|_| self.unit()).collect()
     }
 
-    /// Near one of `centres`, as embeddings of paraphrases are.
+    /// A vector near one of `centres`, like an embedding of a paraphrase.
     fn near(&mut self, centres: &[Vec<f32>]) -> Vec<f32> {
         let centre = &centres[self.next() as usize % centres.len()];
         centre.iter().map(|x| x + 0.6 * self.unit()).collect()
@@ -73,7 +73,7 @@ fn opened(path: &Path, exact_max: usize) -> Memory {
     Memory::from_store(Store::open(path, Some(embedder), OnMismatch::Refuse).unwrap(), exact_max).unwrap()
 }
 
-/// `count` lessons in one transaction, which `learn` would take one by one.
+/// Adds one entry per vector in a single transaction; `learn` would need one transaction each.
 fn fill(memory: &Memory, vectors: &[Vec<f32>]) {
     memory
         .write(|w| {
@@ -104,7 +104,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_scan_equals_brute_force(seed in any::<u64>(), count in 1_usize..80, gone in 0_usize..20, k in 1_usize..12) {
+    fn scan_equals_brute_force(seed in any::<u64>(), count in 1_usize..80, gone in 0_usize..20, k in 1_usize..12) {
         let mut random = Random(seed);
         let mut index = Index::new(DIMENSIONS);
         let mut kept: Vec<(u64, Vec<f32>)> = Vec::new();
@@ -124,7 +124,7 @@ proptest! {
 }
 
 #[test]
-fn what_has_no_direction_is_refused() {
+fn vectors_without_direction_are_refused() {
     let memory = Memory::in_memory("test", 3).unwrap();
     for vector in [vec![f32::NAN, 0.0, 1.0], vec![f32::INFINITY, 0.0, 0.0], vec![0.0; 3], vec![f32::NEG_INFINITY; 3]] {
         assert!(matches!(memory.learn(&lesson("nan", Some(vector.clone()))), Err(MemoryError::NotFinite)));
@@ -139,7 +139,7 @@ fn what_has_no_direction_is_refused() {
 }
 
 #[test]
-fn the_graph_finds_what_a_scan_finds() {
+fn graph_finds_the_hits_of_a_scan() {
     let folder = tempfile::tempdir().unwrap();
     let memory = opened(&folder.path().join("m.db"), 500);
     let mut random = Random(7);
@@ -161,7 +161,7 @@ fn the_graph_finds_what_a_scan_finds() {
 }
 
 #[test]
-fn the_graph_follows_lessons_and_removals() {
+fn graph_follows_lessons_and_removals() {
     let folder = tempfile::tempdir().unwrap();
     let memory = opened(&folder.path().join("m.db"), 100);
     let mut random = Random(3);
@@ -173,7 +173,7 @@ fn the_graph_follows_lessons_and_removals() {
     assert_eq!(names(&memory, &vector, 1), ["fresh"]);
     memory.quarantine(&entry.id, "operator").unwrap();
     assert_ne!(names(&memory, &vector, 1), ["fresh"]);
-    // more is removed than a graph search leaves room for
+    // remove more entries than a graph search has spare candidates for
     for near in memory.recall(&vector, 60).unwrap() {
         memory.retire(&near.entry.id, "operator").unwrap();
     }
@@ -193,7 +193,7 @@ fn is_active(memory: &Memory, n: usize) -> bool {
 }
 
 #[test]
-fn a_missing_stale_or_damaged_index_loses_nothing() {
+fn missing_or_damaged_index_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.db");
     let mut random = Random(11);
@@ -210,7 +210,7 @@ fn a_missing_stale_or_damaged_index_loses_nothing() {
     let stale = std::fs::read(&file).unwrap();
     fill(&opened(&path, 100_000), &vectors[..0]);
     {
-        // a handle without a graph adds more: the file is now behind the database
+        // a handle without a graph adds entries, so that the file is behind the database
         let memory = opened(&path, 100_000);
         memory.write(|_| Ok(())).unwrap();
         for (n, vector) in vectors.iter().enumerate().skip(250) {
@@ -250,12 +250,12 @@ fn a_missing_stale_or_damaged_index_loses_nothing() {
             found += exact.iter().filter(|name| near.contains(name)).count();
         }
     }
-    // the graph is built by several threads and searched approximately: a lost entry would be missing in each case
+    // several threads build the graph, and the search is approximate; a lost entry would be missing in every case
     assert!(found * 100 >= sought * 97, "{found} of {sought}");
 }
 
 #[test]
-fn an_index_folder_that_is_gone_is_no_failure() {
+fn unusable_index_file_is_no_failure() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.db");
     std::fs::create_dir(graph::path_of(&path)).unwrap();

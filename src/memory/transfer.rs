@@ -1,7 +1,7 @@
-//! Export and import of entries as JSON lines.
+//! Exports and imports entries as JSON lines.
 //!
-//! An import takes every line or none. Approvals are never imported, and what is imported waits as proposed
-//! unless an operator says otherwise; its authority is never that of a seed.
+//! An import takes all lines or none. Approvals are never imported. Imported entries are proposed unless an operator
+//! chooses otherwise, and never have the authority of a seed.
 
 use super::Memory;
 use super::entry::{Authority, Entry, Status};
@@ -10,31 +10,31 @@ use super::store::Vector;
 use serde::Serialize;
 use std::io::{BufRead, Read, Write};
 
-/// Longest line of an import, bytes.
+/// Longest line of an import, in bytes.
 const LINE: u64 = 4 * 1024 * 1024;
 
-/// How imported entries come in.
+/// Status of imported entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportAs {
-    /// They wait for support.
+    /// Proposed: they wait for support.
     Proposed,
-    /// They take part at once, if they did where they come from.
+    /// Active at once, if they were active in the exporting memory.
     Active,
 }
 
-/// What an import did.
+/// The result of an import.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct ImportReport {
-    /// Entries that came in.
+    /// Number of imported entries.
     pub added: usize,
-    /// Entries of which this memory has one with the same id already.
+    /// Number of entries whose id exists in this memory; they are skipped.
     pub known: usize,
-    /// Approvals and what had ended, left out.
+    /// Number of approvals and of quarantined or retired entries; they are skipped.
     pub left_out: usize,
 }
 
 impl Memory {
-    /// Writes the current version of every entry, one JSON object a line; returns how many.
+    /// Writes the current version of every entry, one JSON object per line; returns their number.
     ///
     /// # Errors
     /// [`MemoryError::Export`] if writing fails.
@@ -50,10 +50,10 @@ impl Memory {
         Ok(count)
     }
 
-    /// Reads what [`Memory::export`] wrote.
+    /// Imports entries that [`Memory::export`] wrote. `who`: the operator.
     ///
     /// # Errors
-    /// [`MemoryError::Import`] with the line that cannot be taken; then nothing was.
+    /// [`MemoryError::Import`] with the invalid line; nothing is imported then.
     pub fn import(&self, mut from: impl BufRead, how: ImportAs, who: &str) -> Result<ImportReport, MemoryError> {
         let mut entries: Vec<Entry> = Vec::new();
         for number in 1.. {
@@ -69,7 +69,7 @@ impl Memory {
             if !line.trim().is_empty() {
                 let entry: Entry = serde_json::from_str(&line).map_err(|e| wrong(e.to_string()))?;
                 if entry.id.len() > 64 || !entry.id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
-                    return Err(wrong("its id is not one of agrail's".to_owned()));
+                    return Err(wrong("its id is not an agrail id".to_owned()));
                 }
                 entry.validate().map_err(|why| wrong(why.to_string()))?;
                 entries.push(entry);
@@ -92,7 +92,7 @@ impl Memory {
                 }
                 let shipped = entry.authority == Authority::Seed;
                 if how == ImportAs::Proposed || shipped {
-                    // A seed becomes active from its own file, so an import cannot pass for it.
+                    // a seed becomes active only from its own file, so that an import cannot pose as one
                     entry.status = Status::Proposed;
                 }
                 entry.authority = Authority::Learned;

@@ -1,7 +1,7 @@
-//! What an IP address is for: only addresses of the public internet pass.
+//! Classifies IP addresses: only addresses of the public internet pass.
 //!
-//! The ranges are those of the IANA special-purpose registries for IPv4 and IPv6. IPv6 is allowed by range
-//! (2000::/3 is all that is routed in public), IPv4 is refused by range.
+//! The ranges are those of the IANA special-purpose registries for IPv4 and IPv6. IPv6 is allowed by range (only
+//! 2000::/3 is routed publicly), IPv4 is refused by range.
 
 use super::Reason;
 use ipnet::{Ipv4Net, Ipv6Net};
@@ -39,7 +39,8 @@ const RANGES: &[(Ipv4Net, Reason)] = &[
     (v4(240, 0, 0, 0, 4), Reason::ReservedAddress),
 ];
 
-/// Where clouds answer with credentials: the common address, containers and pods, Alibaba, Oracle, Azure, Tencent.
+/// Addresses at which clouds hand out credentials: the common one, containers and pods, Alibaba, Oracle, Azure,
+/// Tencent.
 const METADATA: &[Ipv4Addr] = &[
     Ipv4Addr::new(169, 254, 169, 254),
     Ipv4Addr::new(169, 254, 170, 2),
@@ -62,13 +63,13 @@ const UNIQUE_LOCAL: Ipv6Net = v6(0xfc00, 0, 0, 7);
 const LINK_LOCAL: Ipv6Net = v6(0xfe80, 0, 0, 10);
 const SITE_LOCAL: Ipv6Net = v6(0xfec0, 0, 0, 10);
 const MULTICAST: Ipv6Net = v6(0xff00, 0, 0, 8);
-/// Inside 2000::/3, but not of the public internet: protocols, documentation (two ranges), segment routing tests.
+/// Ranges inside 2000::/3 that are not public: protocols, documentation (two ranges), segment routing tests.
 const RESERVED6: &[Ipv6Net] = &[v6(0x2001, 0, 0, 23), v6(0x2001, 0xdb8, 0, 32), v6(0x3fff, 0, 0, 20)];
 /// The well-known prefix by which IPv6-only networks reach IPv4 (RFC 6052).
 const NAT64: Ipv6Net = v6(0x64, 0xff9b, 0, 96);
 
-/// Why an address may not be connected to; `None` for one of the public internet. An address that carries another in
-/// a transition format is judged by both.
+/// Why connecting to an address is refused; `None` for an address of the public internet. An address that contains
+/// another one in a transition format is judged by both.
 ///
 /// `2001:4860:4860::8888` passes, `::ffff:10.0.0.1` is [`Reason::EmbeddedAddress`].
 #[must_use]
@@ -79,19 +80,19 @@ pub fn refuse(address: IpAddr) -> Option<Reason> {
     }
 }
 
-/// Like [`refuse`] for an address that a resolver gave: there, an IPv4 address behind the NAT64 prefix is judged by
-/// itself, as that is how an IPv6-only network reaches an honest host.
+/// Like [`refuse`], for an address from a resolver: an IPv4 address behind the NAT64 prefix is judged as the IPv4
+/// address, because an IPv6-only network reaches legitimate hosts that way.
 #[must_use]
-pub fn refuse_resolved(address: IpAddr) -> Option<Reason> {
+pub(crate) fn refuse_resolved(address: IpAddr) -> Option<Reason> {
     match address {
         IpAddr::V6(v6) if NAT64.contains(&v6) => last_v4(v6).and_then(refuse_v4),
         _ => refuse(address),
     }
 }
 
-/// Is it the address of a cloud's metadata service, in itself or carried in an IPv6 address?
+/// Whether an address is that of a cloud's metadata service, directly or inside an IPv6 address.
 #[must_use]
-pub fn is_metadata(address: IpAddr) -> bool {
+pub(crate) fn is_metadata(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => METADATA.contains(&address),
         IpAddr::V6(address) => {

@@ -1,4 +1,4 @@
-//! What a URL carries out: credentials, and encoded text.
+//! Detects data that a URL carries out: credentials and encoded text.
 
 use super::Reason;
 use crate::untrusted::redact;
@@ -8,11 +8,11 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use std::borrow::Cow;
 use url::Url;
 
-/// A run of encoded characters from which on a value counts as data, though it does not decode to text.
+/// Fewest encoded characters in a run that count as data although they do not decode to text.
 const LONG: usize = 96;
-/// Bytes of readable text, hidden by an encoding, that count as data.
+/// Fewest bytes of encoded readable text that count as data.
 const READABLE: usize = 16;
-/// Parameters that hold credentials, as written without `-` and `_`.
+/// Names of parameters that contain credentials, in lower case, without `-` and `_`.
 const SECRET_NAMES: &[&str] = &[
     "apikey",
     "accesstoken",
@@ -36,7 +36,7 @@ const SECRET_NAMES: &[&str] = &[
     "credential",
     "credentials",
 ];
-/// A shorter value is a setting or a page number.
+/// Fewest bytes of the value of such a parameter; a shorter value is a setting or a page number.
 const SECRET_LENGTH: usize = 8;
 
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
@@ -45,7 +45,7 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
 const PLAIN: GeneralPurpose = GeneralPurpose::new(&STANDARD, LENIENT);
 const SAFE: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
 
-/// The gravest thing that path, query, fragment and host name carry.
+/// The gravest kind of data in path, query, fragment and host name.
 pub(super) fn carries(url: &Url) -> Option<Reason> {
     let pairs: Vec<(Cow<'_, str>, Cow<'_, str>)> = url.query_pairs().collect();
     let secret = |(name, value): &(Cow<'_, str>, Cow<'_, str>)| {
@@ -65,14 +65,14 @@ pub(super) fn carries(url: &Url) -> Option<Reason> {
     hides.then_some(Reason::CarriesData)
 }
 
-/// The longest stretches that an encoder could have written.
+/// The longest runs that an encoder could have written.
 fn runs(value: &str) -> impl Iterator<Item = &str> {
-    // form decoding made spaces of the plus signs of base64
+    // form decoding has turned the plus signs of base64 into spaces
     let inside = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '-' | '_');
     value.split(move |c| !inside(c)).filter(|run| run.len() >= READABLE)
 }
 
-/// It decodes to readable text.
+/// Whether a run decodes to readable text.
 fn hides_text(run: &str) -> bool {
     let readable = |bytes: &[u8]| {
         bytes.len() >= READABLE
@@ -81,7 +81,7 @@ fn hides_text(run: &str) -> bool {
     unhex(run).is_some_and(|bytes| readable(&bytes)) || decoded(run).any(|bytes| readable(&bytes))
 }
 
-/// What a run of base64 decodes to, in either alphabet.
+/// The decoded bytes of a run of base64, in either alphabet.
 pub(super) fn decoded(run: &str) -> impl Iterator<Item = Vec<u8>> {
     [&PLAIN, &SAFE].into_iter().filter_map(move |engine| engine.decode(run).ok())
 }
@@ -95,7 +95,7 @@ pub(super) fn unhex(run: &str) -> Option<Vec<u8>> {
     pairs.collect()
 }
 
-/// Long, and of the look of an encoding rather than of words with dashes.
+/// Whether a run is long and looks like an encoding rather than like words with dashes.
 fn is_blob(run: &str) -> bool {
     let kinds = [
         run.bytes().any(|b| b.is_ascii_digit()),
@@ -106,7 +106,7 @@ fn is_blob(run: &str) -> bool {
     run.len() >= LONG && (hex || kinds.iter().filter(|k| **k).count() >= 2) && longest_word(run) >= LONG / 3
 }
 
-/// Of the parts between `-`, `_` and `/`, the longest.
+/// The length of the longest part between `-`, `_` and `/`.
 fn longest_word(run: &str) -> usize {
     run.split(['-', '_', '/']).map(str::len).max().unwrap_or_default()
 }

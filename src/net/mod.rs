@@ -1,14 +1,13 @@
-//! Which URLs may be fetched.
+//! Decides which URLs may be fetched.
 //!
-//! 1. [`UrlPolicy::judge`] reads the text of a URL alone, without a network: scheme, form, host, port, and what it
-//!    carries. It is what the guard knows of a fetch.
-//! 2. [`UrlPolicy::resolve`] looks the host up once, checks every address and returns the ones to connect to, so that
-//!    a second answer of the name server (DNS rebinding) changes nothing. A fetcher must connect to these only.
-//! 3. [`Hops`] puts each redirect through 1 and 2 again, and counts.
+//! 1. [`UrlPolicy::judge`] checks the text of a URL without using the network: scheme, form, host, port, and the data
+//!    that it carries out. The guard knows no more of a fetch.
+//! 2. [`UrlPolicy::resolve`] resolves the host once, checks every address and returns the ones to connect to, so that a
+//!    second answer of the name server (DNS rebinding) has no effect. A fetcher must connect to these addresses only.
+//! 3. [`Hops`] puts each redirect through 1 and 2 again, and limits their number.
+//! 4. [`Protected`] detects whether an outgoing text contains a protected text, however it is encoded.
 //!
-//! 4. [`Protected`] says whether an outgoing text gives away what must not leave, however it is encoded.
-//!
-//! What is refused has a [`Reason`] with a stable id. What cannot be read or looked up is refused.
+//! Every refusal has a [`Reason`] with a stable id. A URL that cannot be parsed or resolved is refused.
 //!
 //! ```
 //! use agrail::net::{Reason, UrlPolicy};
@@ -21,13 +20,15 @@
 pub mod address;
 mod carries;
 mod host;
-pub mod local;
 mod policy;
 mod protected;
 mod reason;
+#[cfg(feature = "net")]
 mod resolve;
 
-pub use policy::{Admitted, UrlPolicy, is_metadata};
+pub(crate) use policy::is_metadata;
+pub use policy::{Admitted, UrlPolicy};
 pub use protected::Protected;
 pub use reason::{Reason, Refusal};
+#[cfg(feature = "net")]
 pub use resolve::{Hops, Pinned, Resolver, SystemResolver};

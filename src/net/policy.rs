@@ -1,29 +1,30 @@
-//! The policy over the text of a URL.
+//! The policy for the text of a URL.
 //!
-//! The text is read as the WHATWG URL standard has it, and what that standard repairs (back slashes, white space,
-//! missing slashes, numbers as addresses) is refused instead: where two readers differ, an attacker gets between them.
+//! The text is parsed according to the WHATWG URL standard. Defects that the standard repairs (backslashes, white
+//! space, missing slashes, numbers as addresses) are refused instead: where two parsers differ, an attacker can exploit
+//! it.
 
 use super::{Reason, Refusal, address, carries, host};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::{Host, Url};
 
-/// Ports above 1023 on which something else than web sites answers: the list of the Fetch standard, data stores,
-/// and interfaces of container engines and clusters.
+/// Ports above 1023 on which services other than web sites answer: the list of the Fetch standard, data stores, and
+/// interfaces of container engines and clusters.
 const OTHER_SERVICES: &[u16] = &[
     1719, 1720, 1723, 2049, 2375, 2376, 2379, 2380, 3306, 3389, 3659, 4045, 4190, 5060, 5061, 5432, 5900, 5984, 6000,
     6379, 6443, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 9200, 9300, 10080, 10250, 11211, 27017,
 ];
 
-/// What may be fetched. The default is for an agent on the public internet.
+/// The URLs that may be fetched. The default is for an agent on the public internet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UrlPolicy {
-    /// Bytes of the longest URL.
+    /// Longest URL, in bytes. Default: 2048.
     pub length: usize,
-    /// Ports that are fetched; if empty, 80, 443 and those above 1023 that no other service is known for.
+    /// Allowed ports; if empty, 80, 443 and those above 1023 that are not known for another service.
     pub ports: Vec<u16>,
-    /// Redirects that are followed.
+    /// Most redirects that are followed. Default: 5.
     pub redirects: usize,
-    /// Fetches from this machine are permitted, at any port: for tests only.
+    /// Whether this machine may be fetched from, at any port: for tests only.
     pub allow_loopback: bool,
 }
 
@@ -47,7 +48,7 @@ impl Admitted {
         &self.url
     }
 
-    /// What a person should look at first: [`Reason::CarriesSecret`] or [`Reason::CarriesData`].
+    /// Data in the URL that a person should look at first: [`Reason::CarriesSecret`] or [`Reason::CarriesData`].
     #[must_use]
     pub fn concern(&self) -> Option<Reason> {
         self.concern
@@ -55,10 +56,10 @@ impl Admitted {
 }
 
 impl UrlPolicy {
-    /// Judges a URL by its text; no network is used.
+    /// Judges a URL by its text, without using the network.
     ///
     /// # Errors
-    /// The first reason that speaks against it.
+    /// The first reason to refuse it.
     pub fn judge(&self, text: &str) -> Result<Admitted, Refusal> {
         if text.len() > self.length {
             return Err(Refusal::new(Reason::TooLong, &format!("{} bytes", text.len())));
@@ -76,7 +77,7 @@ impl UrlPolicy {
         }
         let Some(authority) = authority(text) else { return Err(Refusal::new(Reason::Malformed, text)) };
         if authority.contains('@') {
-            // what stands there may be a password
+            // this part may be a password
             return Err(Refusal::new(Reason::Credentials, "the part before the @"));
         }
         let url = parsed.map_err(|problem| Refusal::new(Reason::Malformed, &problem.to_string()))?;
@@ -86,20 +87,20 @@ impl UrlPolicy {
         Ok(Admitted { url, concern })
     }
 
-    /// Judges a host alone, as it would be written in a URL.
+    /// Judges a host alone, in the form in which it occurs in a URL.
     ///
     /// # Errors
-    /// Why it is refused.
+    /// The reason to refuse it.
     pub fn host(&self, host: &str) -> Result<(), Refusal> {
         let refused = |problem: &str| Refusal::new(Reason::Malformed, problem);
         let url = Url::parse(&format!("http://{host}/")).map_err(|problem| refused(&problem.to_string()))?;
         self.host_of(&url, host)
     }
 
-    /// Judges an address to connect to, as a resolver gave it.
+    /// Judges an address from a resolver before a connection.
     ///
     /// # Errors
-    /// Why it may not be connected to.
+    /// The reason to refuse it.
     pub fn address(&self, address: IpAddr) -> Result<(), Refusal> {
         match address::refuse_resolved(address) {
             Some(reason) if !self.permits(reason) => Err(Refusal::new(reason, &address.to_string())),
@@ -148,7 +149,7 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// White space, control characters, back slashes, and characters without a glyph.
+/// Whether a character is white space, a control character, a backslash, or a character without a glyph.
 fn is_unfit(c: char) -> bool {
     c.is_control()
         || c.is_whitespace()
@@ -159,13 +160,13 @@ fn is_unfit(c: char) -> bool {
             | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFF}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
-/// What stands between `://` and the path, if it is written as the standard writes it.
+/// The part between `://` and the path, if the URL is in the standard's own notation.
 fn authority(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("://").filter(|(scheme, _)| matches!(scheme.len(), 4 | 5))?;
     rest.split(['/', '?', '#']).next().filter(|authority| !authority.is_empty())
 }
 
-/// The host as it is written, without its port.
+/// The host as written, without its port.
 fn raw_host(authority: &str) -> &str {
     match authority.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host,
@@ -173,16 +174,16 @@ fn raw_host(authority: &str) -> &str {
     }
 }
 
-/// A host name in percent-encoding, or in other forms of characters that become plain ones: full-width letters,
-/// letters in circles, ideographic dots. Capital letters and other alphabets are no disguise.
+/// Whether a host name is percent-encoded, or uses characters that normalize to plain ones: full-width letters, circled
+/// letters, ideographic dots. Capital letters and other alphabets are no disguise.
 fn is_disguised(raw: &str) -> bool {
     use unicode_normalization::UnicodeNormalization as _;
     raw.contains('%') || raw.contains(['。', '．', '｡']) || (!raw.is_ascii() && !raw.nfc().eq(raw.nfkc()))
 }
 
-/// Is it a cloud's metadata service, by name or by address in any notation? `text`: as in a URL.
+/// Whether a host is a cloud's metadata service, by name or by address in any notation. `text`: as written in a URL.
 #[must_use]
-pub fn is_metadata(text: &str) -> bool {
+pub(crate) fn is_metadata(text: &str) -> bool {
     let Ok(url) = Url::parse(&format!("http://{text}/")) else { return false };
     match url.host() {
         Some(Host::Domain(name)) => host::refuse(name) == Some(Reason::Metadata),

@@ -1,26 +1,26 @@
-//! Texts that must not leave: the goal of an agent, its instructions, keys, canaries.
+//! Protected texts that must not be sent out: the goal of an agent, its instructions, keys, canaries.
 //!
-//! What leaves is read plain, percent-decoded, and decoded from hexadecimal and base64 (both alphabets, at any
-//! alignment); with the values of a URL's parameters put together again; and each of these forwards, backwards and in
-//! ROT13. Signs and case do not count, so splitting a text up with them hides nothing.
+//! An outgoing text is searched as it is, percent-decoded, and decoded from hexadecimal and base64 (both alphabets, at
+//! any alignment); with the values of a URL's parameters joined; and each of these forwards, backwards and in ROT13.
+//! Punctuation and case are ignored, so splitting a text up with them hides nothing.
 
 use super::carries::{decoded, unhex};
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-/// Letters and digits below which a text is too common to be looked for.
+/// Fewest letters and digits of a text that is searched for; shorter texts are too common.
 const SHORTEST: usize = 6;
-/// Words of a text that give it away though others are missing, and their share of it.
+/// Fewest consecutive words that disclose a prose text, and their least share of it.
 const WORDS: (usize, f64) = (6, 0.6);
-/// Rounds of percent-decoding.
+/// Most rounds of percent-decoding.
 const ROUNDS: usize = 3;
-/// Bytes of an outgoing text that are looked at; more is refused.
+/// Longest outgoing text that is checked, in bytes; a longer one counts as a disclosure.
 const LONGEST: usize = 256 << 10;
 
-/// What must not leave.
+/// A set of protected texts.
 #[derive(Clone, Default)]
 pub struct Protected {
-    /// What it is called, and the forms that are looked for.
+    /// The name of each text, and the forms that are searched for.
     texts: Vec<(String, Vec<String>)>,
 }
 
@@ -31,12 +31,12 @@ impl std::fmt::Debug for Protected {
 }
 
 impl Protected {
-    /// Adds a secret: only the whole of it counts.
+    /// Adds a secret. Only the complete secret counts as disclosed.
     pub fn secret(&mut self, name: &str, text: &str) {
         self.add(name, vec![bare(text)]);
     }
 
-    /// Adds prose: most of its words in a row count, too.
+    /// Adds prose. At least 60 % of its words in a row, and at least six, count as well.
     pub fn prose(&mut self, name: &str, text: &str) {
         let words: Vec<&str> = text.split_whitespace().collect();
         let share = (words.len() as f64 * WORDS.1).ceil() as usize;
@@ -56,14 +56,14 @@ impl Protected {
         }
     }
 
-    /// The name of what an outgoing text gives away, if anything.
+    /// The name of the first protected text that an outgoing text discloses; `None` if it discloses none.
     #[must_use]
     pub fn leaves(&self, text: &str) -> Option<&str> {
         if self.texts.is_empty() {
             return None;
         }
         if text.len() > LONGEST {
-            return Some("a text too long to be looked at");
+            return Some("a text that is too long to be checked");
         }
         let forms: Vec<String> = forms(text).iter().map(|form| bare(form)).collect();
         let given = |needles: &Vec<String>| needles.iter().any(|n| forms.iter().any(|form| form.contains(n)));
@@ -71,7 +71,7 @@ impl Protected {
     }
 }
 
-/// The readings of an outgoing text.
+/// All decoded forms of an outgoing text.
 fn forms(text: &str) -> Vec<String> {
     let mut forms = vec![text.to_owned()];
     let mut last = text.to_owned();
@@ -95,7 +95,7 @@ fn forms(text: &str) -> Vec<String> {
     forms
 }
 
-/// What runs of base64 and hexadecimal decode to, whatever stands before them.
+/// Decodes runs of base64 and hexadecimal digits, whatever precedes them.
 fn unpacked(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let code = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '-' | '_');
@@ -104,7 +104,7 @@ fn unpacked(text: &str) -> Vec<String> {
         let trimmed = run.trim_end_matches('=');
         for start in 0..4.min(trimmed.len()) {
             let part = trimmed.get(start..).unwrap_or_default();
-            // a length that no encoder writes loses its last letter
+            // no encoder writes this length: drop the last letter
             let part = if part.len() % 4 == 1 { part.get(..part.len() - 1).unwrap_or_default() } else { part };
             found.extend(decoded(part));
         }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_addresses_give_nothing_away() {
+    fn ordinary_addresses_disclose_nothing() {
         for url in [
             "https://velmora.example/history/harbour-bridge",
             "https://velmora.example/search?q=harbour+bridge&page=2",
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(protected().leaves(url), Some("the goal"));
     }
 
-    /// The eight encodings of the acceptance, and combinations of them.
+    /// Encodings of a secret in a URL, and combinations of them.
     fn encoded(secret: &str) -> Vec<(&'static str, String)> {
         let hex = crate::hex(secret.as_bytes());
         let percent: String = secret.bytes().map(|b| format!("%{b:02X}")).collect();

@@ -1,56 +1,56 @@
-//! Why a URL is refused or looked at twice: stable ids, plain reasons, and what to do instead.
+//! Why a URL is refused or needs a second look: stable ids, reasons in plain words, and alternatives.
 
 use std::fmt;
 
-/// One reason. The ids are stable: they are the classes of URL targets that policies speak about.
+/// One reason. The ids are stable: they are the classes of URL targets to which policies refer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Reason {
-    /// Longer than the policy's limit.
+    /// The URL is longer than the policy's limit.
     TooLong,
     /// White space, control or invisible characters, backslashes.
     Characters,
-    /// It does not parse, or not the same way everywhere.
+    /// The URL does not parse, or not in the same way everywhere.
     Malformed,
-    /// Another scheme than http and https.
+    /// A scheme other than http and https.
     Scheme,
     /// A user name or password before the host.
     Credentials,
     /// The host is percent-encoded, in look-alike digits or letters, or an IPv4 address in another notation.
     EncodedHost,
-    /// An IPv4 address carried in an IPv6 address or in a host name.
+    /// An IPv4 address inside an IPv6 address or a host name.
     EmbeddedAddress,
     /// A cloud's metadata service.
     Metadata,
     /// This machine.
     Loopback,
-    /// The address of no host, which many systems take for this machine.
+    /// The unspecified address (`0.0.0.0`, `::`), which many systems treat as this machine.
     Unspecified,
     /// Private and unique local addresses.
     PrivateAddress,
-    /// Addresses of the local link.
+    /// Link-local addresses.
     LinkLocal,
-    /// Addresses of groups.
+    /// Multicast addresses.
     Multicast,
-    /// Shared, documentation, broadcast and other addresses that are not of the public internet.
+    /// Shared, documentation, broadcast and other addresses outside the public internet.
     ReservedAddress,
-    /// A name that only means something inside a network, or that is made to point there.
+    /// A name that is valid only inside a network, or that is made to point there.
     InternalName,
     /// A host name that looks like another.
     Homograph,
     /// A host name that ends in a dot.
     TrailingDot,
-    /// A port that no web site uses.
+    /// A port that web sites do not use.
     Port,
-    /// The name has no address, or the look-up failed or took too long.
+    /// The name has no address, or its resolution failed or timed out.
     Unresolved,
-    /// More redirects than the policy follows.
+    /// More redirects than the policy allows.
     Redirects,
     /// A redirect from https to http.
     Downgrade,
-    /// It carries a key, token or password.
+    /// The URL contains a key, token or password.
     CarriesSecret,
-    /// It carries a long encoded text.
+    /// The URL contains a long encoded text.
     CarriesData,
 }
 
@@ -82,86 +82,84 @@ impl Reason {
         Self::CarriesData,
     ];
 
-    /// The stable id, the reason in plain words, and what to do instead.
+    /// The stable id, the reason in plain words, and an alternative.
     const fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::TooLong => ("url-too-long", "it is longer than any ordinary address", "use a shorter address"),
+            Self::TooLong => ("url-too-long", "it exceeds the length limit for URLs", "use a shorter URL"),
             Self::Characters => (
                 "url-characters",
-                "it has white space, control characters, invisible characters or backslashes",
-                "write the address plainly, with percent-encoding where it is needed",
+                "it contains white space, control characters, invisible characters or backslashes",
+                "remove these characters, or percent-encode them where they are needed",
             ),
-            Self::Malformed => ("url-malformed", "it is not a whole web address", "write it as https://host/path"),
-            Self::Scheme => ("url-scheme", "only http and https are fetched", "use an https address"),
+            Self::Malformed => ("url-malformed", "it is not a complete web address", "write it as https://host/path"),
+            Self::Scheme => ("url-scheme", "its scheme is not http or https", "use an https URL"),
             Self::Credentials => {
-                ("url-credentials", "it has a user name or password in it", "leave the part before the @ out")
+                ("url-credentials", "it contains a user name or password", "remove the part before the @")
             }
             Self::EncodedHost => (
                 "url-encoded-host",
-                "the host is written so that it hides which host it is",
+                "its host is disguised by an unusual notation",
                 "write the host name or address in its ordinary form",
             ),
             Self::EmbeddedAddress => (
                 "url-embedded-address",
-                "the host carries another address inside it",
-                "use the address itself, if it is a public one",
+                "its host contains another address",
+                "use that address itself, if it is a public one",
             ),
             Self::Metadata => (
                 "url-metadata",
                 "it is a cloud metadata service, which hands out credentials",
                 "ask a person for the one value that is needed",
             ),
-            Self::Loopback => ("url-loopback", "it leads to this machine", "use a public address"),
+            Self::Loopback => ("url-loopback", "it points to this machine", "use a public address"),
             Self::Unspecified => {
-                ("url-unspecified", "the address names no host and leads to this machine", "use a public address")
+                ("url-unspecified", "its address is unspecified and leads to this machine", "use a public address")
             }
-            Self::PrivateAddress => ("url-private-address", "it leads into a private network", "use a public address"),
-            Self::LinkLocal => ("url-link-local", "it leads into the local network", "use a public address"),
-            Self::Multicast => ("url-multicast", "it is the address of a group", "use a public address"),
+            Self::PrivateAddress => ("url-private-address", "it points into a private network", "use a public address"),
+            Self::LinkLocal => ("url-link-local", "it points to a link-local address", "use a public address"),
+            Self::Multicast => ("url-multicast", "it points to a multicast address", "use a public address"),
             Self::ReservedAddress => {
-                ("url-reserved-address", "the address is not of the public internet", "use a public address")
+                ("url-reserved-address", "its address is not on the public internet", "use a public address")
             }
             Self::InternalName => {
-                ("url-internal-name", "the name belongs to an internal network", "use a public host name")
+                ("url-internal-name", "its host name belongs to an internal network", "use a public host name")
             }
             Self::Homograph => (
                 "url-homograph",
-                "the host name mixes or imitates letters so that it looks like another",
-                "check which host is meant and write it plainly",
+                "its host name mixes or imitates letters to look like another name",
+                "check which host is meant and write its name plainly",
             ),
-            Self::TrailingDot => ("url-trailing-dot", "the host name ends in a dot", "leave the last dot out"),
-            Self::Port => ("url-port", "no ordinary web site answers at that port", "use port 80 or 443"),
+            Self::TrailingDot => ("url-trailing-dot", "its host name ends in a dot", "remove the last dot"),
+            Self::Port => ("url-port", "web sites do not use its port", "use port 80 or 443"),
             Self::Unresolved => {
-                ("url-unresolved", "the host name could not be looked up", "check the name, or try again later")
+                ("url-unresolved", "its host name could not be resolved", "check the name, or try again later")
             }
-            Self::Redirects => ("url-redirects", "it redirects too often", "fetch the page that it should lead to"),
-            Self::Downgrade => {
-                ("url-downgrade", "it redirects from https to http", "fetch the https address of the page")
-            }
+            Self::Redirects => ("url-redirects", "it redirects too often", "fetch the final page directly"),
+            Self::Downgrade => ("url-downgrade", "it redirects from https to http", "fetch the https URL of the page"),
             Self::CarriesSecret => (
                 "url-carries-secret",
-                "it carries what looks like a key, token or password",
-                "leave the secret out, or let a person fetch it",
+                "it appears to contain a key, token or password",
+                "remove the secret, or let a person fetch the URL",
             ),
             Self::CarriesData => {
-                ("url-carries-data", "it carries a long encoded text", "say what is sent and why, or leave it out")
+                ("url-carries-data", "it contains a long encoded text", "state what is sent and why, or remove it")
             }
         }
     }
 
-    /// Stable id, `url-` and a word or two.
+    /// Stable id: `url-` followed by one or two words.
     #[must_use]
     pub const fn id(self) -> &'static str {
         self.words().0
     }
 
-    /// Why, in plain words; the subject is the URL.
+    /// The reason in plain words; "it" is the URL.
     #[must_use]
     pub const fn explain(self) -> &'static str {
         self.words().1
     }
 
-    /// What to do instead.
+    /// What the agent can do instead.
     #[must_use]
     pub const fn advice(self) -> &'static str {
         self.words().2
@@ -174,13 +172,13 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A URL that is not fetched, and why.
+/// The refusal of a URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {} ({subject})", reason.id(), reason.explain())]
 pub struct Refusal {
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// Which part: the host, address or port; at most 120 characters, without control characters.
+    /// The offending part: the host, address or port; at most 120 characters, without control characters.
     pub subject: String,
 }
 

@@ -1,4 +1,4 @@
-//! Looking a host up once, and following redirects.
+//! Resolves a host once, and follows redirects.
 
 use super::{Admitted, Reason, Refusal, UrlPolicy};
 use async_trait::async_trait;
@@ -7,22 +7,22 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use url::Host;
 
-/// Addresses of one host that are looked at; a host with more is refused.
+/// Most addresses of one host; a host with more is refused.
 const MOST_ADDRESSES: usize = 64;
-/// How long a look-up may take.
+/// Time limit for resolving one host.
 const LOOK_UP: Duration = Duration::from_secs(5);
 
-/// Looks up host names.
+/// Resolves host names.
 #[async_trait]
 pub trait Resolver: Send + Sync {
-    /// Every address of a host.
+    /// Returns every address of a host.
     ///
     /// # Errors
-    /// If there is none, or the look-up fails.
+    /// If there is none, or the resolution fails.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// The resolver of the operating system, so that its hosts file and its name servers count.
+/// The resolver of the operating system, which uses its hosts file and its name servers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemResolver;
 
@@ -33,22 +33,22 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// A URL with the addresses to connect to, each of which the policy admits. Nothing is looked up again: give these to
-/// the connection.
+/// A URL with the addresses to connect to, each admitted by the policy. Connect to these addresses; do not resolve the
+/// host again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pinned {
     /// The URL.
     pub admitted: Admitted,
-    /// Where to connect to, at least one, in the resolver's order.
+    /// The addresses to connect to, at least one, in the resolver's order.
     pub addresses: Vec<SocketAddr>,
 }
 
 impl UrlPolicy {
-    /// Looks up the host of a URL once and checks every address that it has. One bad address refuses the host: which
-    /// of them is connected to would be chance.
+    /// Resolves the host of a URL once and checks each of its addresses. A single refused address refuses the host,
+    /// because it would be chance which address the connection uses.
     ///
     /// # Errors
-    /// If there is no address, or one that may not be connected to.
+    /// If the host has no address, or one that the policy refuses.
     pub async fn resolve(&self, admitted: Admitted, resolver: &dyn Resolver) -> Result<Pinned, Refusal> {
         let url = admitted.url();
         let port = url.port_or_known_default().unwrap_or(443);
@@ -58,11 +58,11 @@ impl UrlPolicy {
             Some(Host::Domain(name)) => {
                 let unresolved = |why: &str| Refusal::new(Reason::Unresolved, &format!("{name}: {why}"));
                 match tokio::time::timeout(LOOK_UP, resolver.resolve(name)).await {
-                    Ok(Ok(found)) if found.is_empty() => return Err(unresolved("it has no address")),
+                    Ok(Ok(found)) if found.is_empty() => return Err(unresolved("no address")),
                     Ok(Ok(found)) if found.len() > MOST_ADDRESSES => return Err(unresolved("too many addresses")),
                     Ok(Ok(found)) => found,
                     Ok(Err(problem)) => return Err(unresolved(&problem.to_string())),
-                    Err(_) => return Err(unresolved("no answer in time")),
+                    Err(_) => return Err(unresolved("the name server did not answer in time")),
                 }
             }
             None => return Err(Refusal::new(Reason::Malformed, "no host")),
@@ -75,7 +75,7 @@ impl UrlPolicy {
     }
 }
 
-/// A URL and the redirects from it, each judged and looked up like the first.
+/// A URL and the redirects from it, each judged and resolved like the first.
 #[derive(Debug)]
 pub struct Hops<'a> {
     policy: &'a UrlPolicy,
@@ -85,22 +85,22 @@ pub struct Hops<'a> {
 }
 
 impl<'a> Hops<'a> {
-    /// Judges and looks up the first URL.
+    /// Judges and resolves the first URL.
     ///
     /// # Errors
-    /// If it is refused.
+    /// If the URL is refused.
     pub async fn start(policy: &'a UrlPolicy, resolver: &'a dyn Resolver, url: &str) -> Result<Self, Refusal> {
         let current = policy.resolve(policy.judge(url)?, resolver).await?;
         Ok(Self { policy, resolver, current, followed: 0 })
     }
 
-    /// What to connect to now.
+    /// The URL to fetch now, with its addresses.
     #[must_use]
     pub fn current(&self) -> &Pinned {
         &self.current
     }
 
-    /// How many redirects were followed.
+    /// The number of redirects followed so far.
     #[must_use]
     pub fn followed(&self) -> usize {
         self.followed
@@ -109,16 +109,16 @@ impl<'a> Hops<'a> {
     /// Follows a redirect: `location` is the header's value, which may be relative to the current URL.
     ///
     /// # Errors
-    /// If it is one too many, leads from https to http, or is refused like any URL. The current URL stays.
+    /// If the limit is reached, the redirect leads from https to http, or its URL is refused. The current URL is kept.
     pub async fn follow(&mut self, location: &str) -> Result<&Pinned, Refusal> {
         let next = self.next(location)?;
         self.go(next).await
     }
 
-    /// Where a redirect leads, by its text alone: nothing is looked up.
+    /// Judges the target of a redirect by its text alone; the host is not resolved.
     ///
     /// # Errors
-    /// As [`Hops::follow`], but for the look-up.
+    /// As [`Hops::follow`], except for the resolution.
     pub fn next(&self, location: &str) -> Result<Admitted, Refusal> {
         if self.followed >= self.policy.redirects {
             return Err(Refusal::new(Reason::Redirects, &format!("after {} redirects", self.followed)));
@@ -127,7 +127,7 @@ impl<'a> Hops<'a> {
         let next = if location.starts_with("//") {
             self.policy.judge(&format!("{}:{location}", from.scheme()))?
         } else if is_relative(location) {
-            // judged as written first, so that nothing is repaired on the way
+            // the text is judged as written first, because joining repairs it
             let (origin, path) = (from.origin().ascii_serialization(), location.trim_start_matches('/'));
             self.policy.judge(&format!("{origin}/{path}"))?;
             let joined =
@@ -142,10 +142,10 @@ impl<'a> Hops<'a> {
         Ok(next)
     }
 
-    /// Goes where [`Hops::next`] said, after looking it up.
+    /// Resolves a target returned by [`Hops::next`] and makes it the current URL.
     ///
     /// # Errors
-    /// If it has no address, or one that may not be connected to. The current URL stays.
+    /// If the host has no address, or one that the policy refuses. The current URL is kept.
     pub async fn go(&mut self, next: Admitted) -> Result<&Pinned, Refusal> {
         self.current = self.policy.resolve(next, self.resolver).await?;
         self.followed += 1;
@@ -159,7 +159,7 @@ impl std::fmt::Debug for dyn Resolver + '_ {
     }
 }
 
-/// Without a scheme of its own: `/path`, `path`, `?query`.
+/// Whether a location has no scheme: `/path`, `path`, `?query`.
 fn is_relative(location: &str) -> bool {
     let scheme = location.split_once(':').map_or("", |(scheme, _)| scheme);
     scheme.is_empty() || !scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))

@@ -2,16 +2,17 @@
 //!
 //! ```toml
 //! [[example]]
-//! policy = "rename-onto-existing"        # the policy that decides; may be left out
+//! policy = "rename-onto-existing"        # the policy that decides; optional
 //! expect = "deny"                        # allow, ask or deny
 //! subject = { name = "alice" }           # fields of the schema's User
 //! effect = { verb = "overwrite", kind = "path", name = "/hello", into = true, rename = true }
 //! ```
 
+use super::facts::{EffectFacts, Subject};
 use super::load::PolicyError;
-use super::query::{self, Query, Subject};
+use super::request;
 use super::{Inner, Policy, Source};
-use crate::check::Outcome;
+use crate::check::{Outcome, Source as Answered};
 use crate::verdict::decide;
 use serde::Deserialize;
 
@@ -29,10 +30,10 @@ struct Example {
     expect: String,
     #[serde(default)]
     subject: Subject,
-    effect: Query,
+    effect: EffectFacts,
 }
 
-/// File, effect and decision of each example, all of which hold.
+/// Verifies the examples. Returns file, effect and decision of each.
 pub(super) fn verify(inner: &Inner, source: &Source) -> Result<Vec<(String, String, String)>, PolicyError> {
     let Some(text) = &source.examples else { return Ok(Vec::new()) };
     let file = std::path::Path::new(&source.file).with_extension("examples.toml").display().to_string();
@@ -47,19 +48,19 @@ pub(super) fn verify(inner: &Inner, source: &Source) -> Result<Vec<(String, Stri
             expected,
             found,
         };
-        query::request(&inner.names, inner.schema.as_ref(), &example.subject, &example.effect)
-            .map_err(|e| wrong("an effect that fits the schema".to_owned(), e))?;
+        request::request(&inner.words, inner.uses, inner.schema.as_ref(), &example.subject, &example.effect)
+            .map_err(|e| wrong("an effect that fits the schema".to_owned(), e.to_string()))?;
         let findings = Policy::screen_with(inner, &example.subject, &example.effect);
         let (decision, ..) = decide(&findings);
         if decision.to_string() != example.expect {
-            let by: Vec<&str> = findings.iter().map(|f| f.by.as_str()).collect();
+            let by: Vec<String> = findings.iter().map(|f| f.source.to_string()).collect();
             return Err(wrong(example.expect, format!("{decision} ({})", by.join(", "))));
         }
         if let Some(policy) = &example.policy {
-            let id = format!("policy:{policy}");
-            if !findings.iter().any(|f| f.by == id && f.outcome != Outcome::Unknown) {
-                let by: Vec<&str> = findings.iter().map(|f| f.by.as_str()).collect();
-                return Err(wrong(format!("policy '{policy}' to speak"), by.join(", ")));
+            let id = Answered::Policy(policy.clone());
+            if !findings.iter().any(|f| f.source == id && f.outcome != Outcome::Unknown) {
+                let by: Vec<String> = findings.iter().map(|f| f.source.to_string()).collect();
+                return Err(wrong(format!("a finding of policy '{policy}'"), by.join(", ")));
             }
         }
         verified.push((file.clone(), what, example.expect));

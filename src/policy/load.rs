@@ -1,21 +1,22 @@
-//! Loading: parse, validate against the schema, read annotations, split by verb.
+//! Loading of policies: parses them, validates them against the schema, reads annotations, splits them by verb.
 
-use super::{Inner, Policies, Rule, examples, query};
-use crate::check::Severity;
+use super::upgrade::{UpgradeError, upgrade};
+use super::{Inner, Policies, RequestError, Rule, examples, request, schema};
+use crate::check::{Answerer, Response, Severity};
 use crate::effect::Verb;
 use cedar_policy::{ActionConstraint, Effect as CedarEffect, PolicyId, PolicySet, Schema, ValidationMode, Validator};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
+use std::str::FromStr as _;
 use std::sync::OnceLock;
 
-pub(super) const SCHEMA: &str = include_str!("schema.cedarschema");
 /// Name of the universal policies in messages.
 pub(super) const BASE_FILE: &str = "base.cedar";
 const BASE: &str = include_str!("base.cedar");
 const BASE_EXAMPLES: &str = include_str!("base.examples.toml");
 
-/// Operator policies that ship with the engine: name, text, examples. They are scoped by `context.agent`, and loaded
-/// only where they are named.
+/// Operator policies that ship with the engine: name, text, examples. They apply to one `context.agent` each, and are
+/// loaded only if the configuration names them.
 const SHIPPED: [(&str, &str, &str); 2] = [
     ("ehr", include_str!("operator/ehr.cedar"), include_str!("operator/ehr.examples.toml")),
     ("web", include_str!("operator/web.cedar"), include_str!("operator/web.examples.toml")),
@@ -24,28 +25,28 @@ const SHIPPED: [(&str, &str, &str); 2] = [
 /// A policy text with its name.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// File name, for messages.
+    /// File name for messages.
     pub file: String,
     /// Cedar text.
     pub text: String,
-    /// The examples beside it (TOML), if there are any.
+    /// The examples beside it (TOML), if any.
     pub examples: Option<String>,
 }
 
 impl Source {
-    /// The operator policies that ship under a name, if there are any.
+    /// The operator policies that ship under this name, if any.
     #[must_use]
     pub fn shipped(name: &str) -> Option<Self> {
         let (name, text, examples) = SHIPPED.into_iter().find(|(known, ..)| *known == name)?;
         Some(Self { file: format!("{name}.cedar"), text: text.to_owned(), examples: Some(examples.to_owned()) })
     }
 
-    /// It is one of those, unchanged.
+    /// Whether it is one of the shipped operator policies, unchanged.
     fn ships(&self) -> bool {
         SHIPPED.iter().any(|(_, text, examples)| self.text == *text && self.examples.as_deref() == Some(*examples))
     }
 
-    /// The names of the operator policies that ship.
+    /// The names of the shipped operator policies.
     pub fn shipped_names() -> impl Iterator<Item = &'static str> {
         SHIPPED.into_iter().map(|(name, ..)| name)
     }
@@ -60,11 +61,11 @@ pub enum PolicyError {
     Syntax {
         /// File name.
         file: String,
-        /// From 1.
+        /// Line, from 1.
         line: usize,
-        /// From 1.
+        /// Column, from 1.
         column: usize,
-        /// The parser's words.
+        /// The parser's message.
         problem: String,
     },
     /// A policy does not fit the schema.
@@ -74,7 +75,7 @@ pub enum PolicyError {
         file: String,
         /// Policy id.
         id: String,
-        /// The validator's words.
+        /// The validator's message.
         problem: String,
     },
     /// An annotation is missing or wrong.
@@ -82,30 +83,30 @@ pub enum PolicyError {
     Annotation {
         /// File name.
         file: String,
-        /// Policy id, or its place.
+        /// Policy id, or its position.
         id: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// A file has no policy in it.
-    #[error("{file}: there is no policy in it; write its policies again, or take the file out of policy.files")]
+    /// A file contains no policy.
+    #[error("{file}: the file contains no policy; restore its policies, or remove the file from policy.files")]
     Empty {
         /// File name.
         file: String,
     },
-    /// An example beside a policy file does not hold.
-    #[error("{file}: example {example}: expected {expected}, is {found}")]
+    /// An example beside a policy file has another decision or policy than expected.
+    #[error("{file}: example {example}: expected {expected}, found {found}")]
     Example {
         /// File name.
         file: String,
         /// The action.
         example: String,
-        /// What the file says.
+        /// The expectation in the file.
         expected: String,
-        /// What the policies say.
+        /// The result of the policies.
         found: String,
     },
-    /// The examples beside a policy file cannot be read.
+    /// The examples beside a policy file cannot be parsed.
     #[error("{file}: {problem}")]
     Examples {
         /// File name.
@@ -113,17 +114,39 @@ pub enum PolicyError {
         /// Line, column and problem.
         problem: String,
     },
+    /// A fact is compared with a word that its type does not have.
+    #[error("{file}:{line}:{column}: policy '{id}': {kind} has no \"{word}\"; did you mean \"{nearest}\"?")]
+    Word {
+        /// File name.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// Policy id.
+        id: String,
+        /// The enumerated type.
+        kind: &'static str,
+        /// The word.
+        word: String,
+        /// The most similar word of the type.
+        nearest: &'static str,
+    },
     /// The shipped schema does not load.
     #[error("the shipped schema does not load: {0}")]
-    Schema(String),
+    Schema(Box<cedar_policy::CedarSchemaError>),
+    /// A name in the schema is not a Cedar name.
+    #[error("the shipped schema contains an invalid name: {0}")]
+    Request(#[from] RequestError),
 }
 
-/// What ships is proved by a test and not again each time; `whole` proves all of it.
+/// Loads the base policies and `sources`. A test verifies the shipped policies, so that they are not verified at each
+/// start; `whole` verifies them, too.
 pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError> {
     let base = Source { file: BASE_FILE.to_owned(), text: BASE.to_owned(), examples: Some(BASE_EXAMPLES.to_owned()) };
     let texts: Vec<Source> = std::iter::once(base).chain(sources.iter().cloned()).collect();
     let mut hash = Sha256::new();
-    hash.update(SCHEMA);
+    hash.update(schema::text());
     for source in &texts {
         hash.update([0]);
         hash.update(&source.text);
@@ -132,7 +155,8 @@ pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError
         parts: std::array::from_fn(|_| OnceLock::new()),
         everything: OnceLock::new(),
         digest: crate::hex(&hash.finalize()),
-        names: query::Names::new().map_err(PolicyError::Schema)?,
+        words: request::Words::new()?,
+        uses: request::Uses::of(texts.iter().map(|source| source.text.as_str())),
         schema: None,
         texts,
         examples: Vec::new(),
@@ -146,8 +170,8 @@ pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError
     if let Some(source) = sources.iter().find(empty) {
         return Err(PolicyError::Empty { file: source.file.clone() });
     }
-    // the schema takes as long to read as the policies
-    let schema = Schema::from_cedarschema_str(SCHEMA).map_err(|e| PolicyError::Schema(e.to_string()))?.0;
+    // parsing the schema takes as long as parsing the policies
+    let schema = Schema::from_cedarschema_str(schema::text()).map_err(|e| PolicyError::Schema(Box::new(e)))?.0;
     let result = Validator::new(schema.clone()).validate(&everything.set, ValidationMode::Strict);
     if let Some(error) = result.validation_errors().next() {
         let rule = everything.rules.get(error.policy_id());
@@ -160,7 +184,8 @@ pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError
     inner.schema = Some(schema);
     inner.everything = OnceLock::from(Some(everything));
     let mut verified = Vec::new();
-    // an operator's policy may forbid what an example of a shipped one allows: these are proved without it
+    // an operator's policy may forbid an effect that an example of a shipped policy allows, so shipped examples are
+    // verified only without operator policies
     let alone = whole && inner.texts.iter().all(|source| source.file == BASE_FILE || source.ships());
     for source in inner.texts.iter().filter(|source| alone || (source.file != BASE_FILE && !source.ships())) {
         verified.extend(examples::verify(&inner, source)?);
@@ -169,20 +194,46 @@ pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError
     Ok(inner)
 }
 
-/// Every policy of these texts.
+/// All policies in these texts.
 pub(super) fn everything(texts: &[Source]) -> Result<Policies, PolicyError> {
     let mut found = Policies::default();
     for source in texts {
         let parsed: PolicySet = source.text.parse().map_err(|e| syntax(source, &e))?;
         for policy in parsed.policies() {
-            found.add(source, policy)?;
+            // the shipped policies already use words
+            let upgraded = if source.file == BASE_FILE || source.ships() { None } else { words(source, policy)? };
+            found.add(source, upgraded.as_ref().unwrap_or(policy))?;
         }
     }
     Ok(found)
 }
 
-/// The policies that speak of a verb: a request is compared only with them. Of the texts only what may speak of it is
-/// parsed, since a process may ask about one action alone. `None` if that fails, which a test rules out.
+/// The policy with words instead of texts; `None` if it contains no such text.
+fn words(source: &Source, policy: &cedar_policy::Policy) -> Result<Option<cedar_policy::Policy>, PolicyError> {
+    let id = policy.annotation("id").map_or_else(|| policy.id().to_string(), str::to_owned);
+    upgrade(policy).map_err(|error| match error {
+        UpgradeError::Word(unknown) => {
+            // the position of the word within its policy
+            let begin = source.text.find(&format!("@id(\"{id}\")")).unwrap_or_default();
+            let rest = source.text.get(begin..).unwrap_or_default();
+            let offset = begin + rest.find(&format!("\"{}\"", unknown.word)).unwrap_or_default();
+            let (line, column) = place(&source.text, offset);
+            let (kind, word, nearest) = (unknown.kind, unknown.word, unknown.nearest);
+            PolicyError::Word { file: source.file.clone(), line, column, id, kind, word, nearest }
+        }
+        other => PolicyError::Invalid { file: source.file.clone(), id, problem: other.to_string() },
+    })
+}
+
+/// Line and column of a byte offset, from 1.
+fn place(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset.min(text.len())).unwrap_or_default();
+    (before.matches('\n').count() + 1, before.rsplit('\n').next().unwrap_or_default().chars().count() + 1)
+}
+
+/// The policies that apply to a verb: a request is evaluated only against them. Only the pieces of the texts that may
+/// apply to the verb are parsed, because a process may check a single action. `None` if parsing fails; a test rules
+/// this out.
 pub(super) fn speaking_of(verb: Verb, inner: &Inner) -> Option<Policies> {
     let mut found = Policies::default();
     if let Some(Some(everything)) = inner.everything.get() {
@@ -203,7 +254,10 @@ pub(super) fn speaking_of(verb: Verb, inner: &Inner) -> Option<Policies> {
 }
 
 fn speaks(policy: &cedar_policy::Policy, verb: Verb) -> bool {
-    let named = |uid: &cedar_policy::EntityUid| uid.id().unescaped() == verb.as_str();
+    let named = |uid: &cedar_policy::EntityUid| {
+        let name = uid.id().unescaped();
+        name == verb.as_str() || schema::groups_of(verb).any(|group| group.name == name)
+    };
     match policy.action_constraint() {
         ActionConstraint::Any => true,
         ActionConstraint::Eq(uid) => named(&uid),
@@ -211,7 +265,7 @@ fn speaks(policy: &cedar_policy::Policy, verb: Verb) -> bool {
     }
 }
 
-/// A text cut where a line begins with `@id`: a policy each, as the shipped ones are written.
+/// A text cut before each line that begins with `@id`. In the shipped texts each piece is one policy.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let begins = text.match_indices("\n@id(").map(|(at, _)| at + 1);
     let cuts: Vec<usize> = std::iter::once(0).chain(begins).chain(std::iter::once(text.len())).collect();
@@ -219,9 +273,10 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     ranges.into_iter().filter_map(|(from, to)| text.get(from..to))
 }
 
-/// It names the verb, or no verb at all.
+/// Whether the piece names the verb, or no verb at all.
 fn mentions(piece: &str, verb: Verb) -> bool {
-    !piece.contains("Action::\"") || piece.contains(&format!("Action::\"{verb}\""))
+    let named = |name: &str| piece.contains(&format!("Action::\"{name}\""));
+    !piece.contains("Action::\"") || named(verb.as_str()) || schema::groups_of(verb).any(|group| named(group.name))
 }
 
 impl Policies {
@@ -231,7 +286,7 @@ impl Policies {
         let wrong =
             |problem: String| PolicyError::Annotation { file: source.file.clone(), id: rule.id.clone(), problem };
         if self.rules.contains_key(&id) {
-            return Err(wrong("another policy has this @id".to_owned()));
+            return Err(wrong("another policy already has this @id; choose another one".to_owned()));
         }
         self.set.add(policy.new_id(id.clone())).map_err(|e| wrong(e.to_string()))?;
         self.rules.insert(id, rule);
@@ -240,7 +295,7 @@ impl Policies {
 }
 
 fn rule(source: &Source, policy: &cedar_policy::Policy) -> Result<Rule, PolicyError> {
-    // all at once: to ask for one by its name parses the name
+    // all at once, because a lookup by name parses the name each time
     let annotations: HashMap<&str, &str> = policy.annotations().collect();
     let text = |key: &str| annotations.get(key).map(|text| (*text).to_owned());
     let id = text("id").unwrap_or_else(|| policy.id().to_string());
@@ -256,7 +311,7 @@ fn rule(source: &Source, policy: &cedar_policy::Policy) -> Result<Rule, PolicyEr
             return Err(PolicyError::Annotation {
                 file: source.file.clone(),
                 id: id.clone(),
-                problem: format!("@decision is \"{other}\"; it may be \"ask\" or \"deny\""),
+                problem: format!("@decision is \"{other}\"; it must be \"ask\" or \"deny\""),
             });
         }
     };
@@ -264,10 +319,10 @@ fn rule(source: &Source, policy: &cedar_policy::Policy) -> Result<Rule, PolicyEr
         return Err(missing("id"));
     }
     let severity = text("severity").map(|name| {
-        Severity::parse(&name).ok_or_else(|| PolicyError::Annotation {
+        Severity::from_str(&name).map_err(|_| PolicyError::Annotation {
             file: source.file.clone(),
             id: id.clone(),
-            problem: format!("@severity is \"{name}\"; it may be \"access\", \"minor\", \"serious\" or \"grave\""),
+            problem: format!("@severity is \"{name}\"; it must be \"access\", \"minor\", \"serious\" or \"grave\""),
         })
     });
     Ok(Rule {
@@ -275,9 +330,12 @@ fn rule(source: &Source, policy: &cedar_policy::Policy) -> Result<Rule, PolicyEr
         reason: text("reason").ok_or_else(|| missing("reason"))?,
         check: text("check").unwrap_or_else(|| id.clone()),
         advice: text("advice"),
-        asks,
+        response: match (asks, text("by").as_deref()) {
+            (false, _) => Response::Deny,
+            (true, Some("person")) => Response::Ask(Answerer::Person),
+            (true, _) => Response::Ask(Answerer::Model),
+        },
         severity: severity.transpose()?,
-        person: asks && text("by").as_deref() == Some("person"),
         forbids: policy.effect() == CedarEffect::Forbid,
         file: source.file.clone(),
         id,
@@ -287,8 +345,6 @@ fn rule(source: &Source, policy: &cedar_policy::Policy) -> Result<Rule, PolicyEr
 fn syntax(source: &Source, error: &cedar_policy::ParseErrors) -> PolicyError {
     use miette::Diagnostic as _;
     let offset = error.iter().next().and_then(|e| e.labels().and_then(|mut l| l.next())).map_or(0, |l| l.offset());
-    let before = source.text.get(..offset.min(source.text.len())).unwrap_or_default();
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let (line, column) = place(&source.text, offset);
     PolicyError::Syntax { file: source.file.clone(), line, column, problem: error.to_string() }
 }

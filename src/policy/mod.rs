@@ -1,45 +1,51 @@
 //! Policies in Cedar over effects and facts.
 //!
 //! 1. Policy texts are parsed, validated against the schema, and split into one set per verb at load.
-//! 2. [`Policy::screen`] authorises one [`Query`] (an effect with its facts) against the set of its verb.
-//! 3. Each forbid that holds is a violation, with the policy's own reason; a permit alone is a pass; no
-//!    answer, or an error while evaluating, is unknown. Nothing here turns an error into a pass.
+//! 2. [`Policy::screen`] authorises one [`EffectFacts`] (an effect with its facts) against the set of its verb.
+//! 3. Each forbid that applies becomes a violation with the reason of its policy. If only permits apply, the outcome is
+//!    pass. If no policy applies, or evaluation fails, it is unknown. An error never becomes a pass.
 
+mod class;
 mod examples;
+mod facts;
 mod load;
-pub mod query;
+mod request;
+mod schema;
+mod upgrade;
+mod words;
 
+pub use class::{Known, TargetClass, TargetType};
+pub use facts::{EffectFacts, Subject};
 pub use load::{PolicyError, Source};
-pub use query::{Query, Subject};
+pub use request::RequestError;
 
-use crate::check::{Authority, Check, Evidence, Finding, Outcome, Severity};
-use crate::effect::Verb;
+use crate::check::{Authority, Check, CheckKind, Evidence, Finding, Outcome, Response, Severity, Source as Answered};
+use crate::effect::{Kind, Verb};
 use cedar_policy::{Authorizer, Decision as CedarDecision, PolicyId, PolicySet, Schema};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
-/// What a policy's annotations say.
+/// The annotations of a policy.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Rule {
     /// Stable id.
     pub id: String,
-    /// confidentiality, integrity, availability or an operator's own.
+    /// `confidentiality`, `integrity`, `availability`, or a category of an operator.
     pub category: String,
     /// The check that it answers.
     pub check: String,
     /// Why it forbids or permits.
     pub reason: String,
-    /// What to do instead.
+    /// A safe alternative.
     pub advice: Option<String>,
-    /// A violation asks.
-    pub asks: bool,
-    /// Only a person may answer.
-    pub person: bool,
-    /// How grave a violation is, where the policy says so.
+    /// Consequence of a violation.
+    #[serde(flatten)]
+    pub response: Response,
+    /// Severity of a violation, if the policy declares one.
     pub severity: Option<Severity>,
-    /// It forbids (else permits).
+    /// Whether it forbids; otherwise it permits.
     pub forbids: bool,
-    /// File it comes from.
+    /// Name of its file.
     pub file: String,
 }
 
@@ -51,19 +57,20 @@ pub struct Policy {
 
 #[derive(Debug)]
 struct Inner {
-    /// The base, and what was added to it.
+    /// The base policies, then the added ones.
     texts: Vec<Source>,
-    /// The policies that speak of a verb, by its place; read when first asked for.
+    /// The policies that apply to each verb, by the index of the verb; parsed at first use.
     parts: [OnceLock<Option<Policies>>; Verb::ALL.len()],
-    /// All of them; read at load only where they have to be proved.
+    /// All policies; parsed at load only if they have to be verified.
     everything: OnceLock<Option<Policies>>,
     schema: Option<Schema>,
     digest: String,
-    names: query::Names,
+    words: request::Words,
+    uses: request::Uses,
     examples: Vec<(String, String, String)>,
 }
 
-/// Policies, and what their annotations say.
+/// Policies with their annotations.
 #[derive(Debug, Default)]
 struct Policies {
     set: PolicySet,
@@ -71,7 +78,7 @@ struct Policies {
 }
 
 impl Inner {
-    /// `None` where the shipped text cannot be read: nothing is known then.
+    /// `None` if the shipped text cannot be parsed; every effect is unknown then.
     fn part(&self, verb: Verb) -> Option<&Policies> {
         self.parts.get(verb as usize)?.get_or_init(|| load::speaking_of(verb, self)).as_ref()
     }
@@ -90,25 +97,25 @@ impl Policy {
         Self::load(&[])
     }
 
-    /// The universal criteria and an operator's own policies. Operator policies can only forbid more or
-    /// permit effects that the base does not understand; they cannot lift a base forbid (Cedar: forbid wins).
+    /// The universal criteria together with an operator's policies. Operator policies can only forbid more, or permit
+    /// effects that the base policies do not know; they cannot lift a forbid of the base (in Cedar, forbid wins).
     ///
     /// # Errors
-    /// The first problem with file, line and column.
+    /// The first problem, with file, line and column.
     pub fn load(sources: &[Source]) -> Result<Self, PolicyError> {
         load::load(sources, false).map(|inner| Self { inner: Arc::new(inner) })
     }
 
-    /// The same, proved as a whole: the shipped policies too are validated and their examples verified. [`Self::load`]
-    /// leaves that to the tests of the engine, and proves only what is the operator's.
+    /// The same policies, verified as a whole: the shipped policies are validated, too, and their examples verified.
+    /// [`Self::load`] verifies only the operator's policies; the tests of the engine verify the shipped ones.
     ///
     /// # Errors
-    /// The first problem with file, line and column.
+    /// The first problem, with file, line and column.
     pub fn proved(&self) -> Result<Self, PolicyError> {
         load::load(self.inner.texts.get(1..).unwrap_or_default(), true).map(|inner| Self { inner: Arc::new(inner) })
     }
 
-    /// The Cedar text of a policy, if there is one of that id.
+    /// The Cedar text of the policy with this id, if there is one.
     #[must_use]
     pub fn text(&self, id: &str) -> Option<String> {
         self.inner.everything()?.set.policy(&PolicyId::new(id))?.to_cedar()
@@ -120,10 +127,10 @@ impl Policy {
         &self.inner.digest
     }
 
-    /// The schema that policies are written against, as Cedar text.
+    /// The schema of the policies, as Cedar text.
     #[must_use]
     pub fn schema_text() -> &'static str {
-        load::SCHEMA
+        schema::text()
     }
 
     /// The examples that were verified: file, effect, decision.
@@ -132,7 +139,7 @@ impl Policy {
         &self.inner.examples
     }
 
-    /// Every rule, by id.
+    /// Every rule, sorted by id.
     #[must_use]
     pub fn rules(&self) -> Vec<&Rule> {
         let mut rules: Vec<&Rule> = self.inner.everything().into_iter().flat_map(|all| all.rules.values()).collect();
@@ -142,30 +149,18 @@ impl Policy {
 
     /// The findings about one effect: every violation, or one pass, or one unknown.
     #[must_use]
-    pub fn screen(&self, subject: &Subject, query: &Query) -> Vec<Finding> {
+    pub fn screen(&self, subject: &Subject, query: &EffectFacts) -> Vec<Finding> {
         Self::screen_with(&self.inner, subject, query)
     }
 
-    fn screen_with(inner: &Inner, subject: &Subject, query: &Query) -> Vec<Finding> {
+    fn screen_with(inner: &Inner, subject: &Subject, query: &EffectFacts) -> Vec<Finding> {
         let unknown = |reason: String| {
-            vec![finding(
-                Check {
-                    category: "integrity".to_owned(),
-                    name: "understood effects".to_owned(),
-                    definition: "every effect is understood".to_owned(),
-                    authority: Authority::Policy,
-                    required: true,
-                },
-                Outcome::Unknown,
-                "policy:understood",
-                reason,
-                query,
-            )]
+            vec![finding(Check::understood(), Outcome::Unknown, Answered::NotUnderstood, reason, query)]
         };
         let Some(part) = inner.part(query.verb) else {
             return unknown(query.lead());
         };
-        let built = query::request(&inner.names, None, subject, query);
+        let built = request::request(&inner.words, inner.uses, None, subject, query);
         let (request, entities) = match built {
             Ok(built) => built,
             Err(problem) => return unknown(format!("the policy request could not be built: {problem}")),
@@ -176,23 +171,23 @@ impl Policy {
         }
         let rules: Vec<&Rule> = response.diagnostics().reason().filter_map(|id| part.rules.get(id)).collect();
         match response.decision() {
-            // of several permits the universal one speaks, whatever operators add
+            // of several permits the universal one is reported, whatever operators add
             CedarDecision::Allow => rules.iter().min_by_key(|r| (r.file != load::BASE_FILE, &r.id)).map_or_else(
-                || unknown("no policy names a reason".to_owned()),
+                || unknown("no policy gives a reason".to_owned()),
                 |rule| vec![rule_finding(rule, Outcome::Pass, subject, query)],
             ),
             CedarDecision::Deny if rules.is_empty() => unknown(query.lead()),
             CedarDecision::Deny => {
                 let mut findings: Vec<Finding> =
                     rules.iter().map(|r| rule_finding(r, Outcome::Violation, subject, query)).collect();
-                // a denial first: it is the reason that is shown
-                findings.sort_by_key(|f| (f.asks, f.by.clone()));
+                // denials first, because the first reason is shown
+                findings.sort_by(|a, b| (a.response, &a.source).cmp(&(b.response, &b.source)));
                 findings
             }
         }
     }
 
-    /// The first rule that answers the check of that name for any of these verbs.
+    /// Id of the first rule that answers the check with this name for any of these verbs.
     #[must_use]
     pub fn answers(&self, check: &str, verbs: &BTreeSet<Verb>) -> Option<&str> {
         let speaks = |rule: &&&Rule| {
@@ -210,15 +205,14 @@ impl Policy {
     }
 }
 
-fn rule_finding(rule: &Rule, outcome: Outcome, subject: &Subject, query: &Query) -> Finding {
+fn rule_finding(rule: &Rule, outcome: Outcome, subject: &Subject, query: &EffectFacts) -> Finding {
     let reason = if outcome == Outcome::Pass {
         rule.reason.clone()
     } else {
         format!("{}: {}", query.lead(), filled(&rule.reason, subject))
     };
     Finding {
-        asks: rule.asks,
-        person: rule.person,
+        response: rule.response,
         declared: rule.severity,
         advice: (outcome == Outcome::Violation).then(|| rule.advice.clone()).flatten(),
         ..finding(
@@ -228,24 +222,25 @@ fn rule_finding(rule: &Rule, outcome: Outcome, subject: &Subject, query: &Query)
                 definition: rule.reason.clone(),
                 authority: Authority::Policy,
                 required: true,
+                kind: CheckKind::Action,
             },
             outcome,
-            &format!("policy:{}", rule.id),
+            Answered::Policy(rule.id.clone()),
             reason,
             query,
         )
     }
 }
 
-/// A reason with the identity's roles and name where it says `{roles}` or `{name}`.
+/// The reason with `{roles}` and `{name}` replaced by the roles and the name of the identity.
 fn filled(reason: &str, subject: &Subject) -> String {
-    // for those who read it: no line breaks, no end
+    // bounded and without line breaks, because people read it
     let shown = |text: &str| -> String { text.chars().filter(|c| !c.is_control()).take(60).collect() };
     let mut roles: Vec<String> = subject.roles.iter().take(8).map(|r| shown(r)).collect();
     if roles.is_empty() {
         roles.push("(none)".to_owned());
     }
-    // one pass: a role cannot bring a placeholder
+    // one pass, so that a role cannot insert a placeholder
     let mut out = String::with_capacity(reason.len());
     let mut rest = reason;
     while let Some(at) = rest.find('{') {
@@ -265,16 +260,16 @@ fn filled(reason: &str, subject: &Subject) -> String {
     out + rest
 }
 
-/// Violations of one policy by several columns or tables become one finding that names them all, with the facts of
-/// each as evidence; every other finding stays as it is.
+/// Merges violations of one policy by several columns or tables into one finding that names all of them, with the facts
+/// of each as evidence. Every other finding is unchanged.
 #[must_use]
-pub fn together(subject: &Subject, found: Vec<(&Query, Finding)>, policy: &Policy) -> Vec<Finding> {
-    let data = |q: &Query| matches!(q.kind.as_str(), "column" | "table");
-    let mut groups: Vec<(Vec<&Query>, Finding)> = Vec::with_capacity(found.len());
+pub fn together(subject: &Subject, found: Vec<(&EffectFacts, Finding)>, policy: &Policy) -> Vec<Finding> {
+    let data = |q: &EffectFacts| matches!(q.kind, Kind::Column | Kind::Table);
+    let mut groups: Vec<(Vec<&EffectFacts>, Finding)> = Vec::with_capacity(found.len());
     for (query, finding) in found {
         let joins = finding.outcome == Outcome::Violation && data(query);
-        let same = |(queries, first): &&mut (Vec<&Query>, Finding)| {
-            first.by == finding.by
+        let same = |(queries, first): &&mut (Vec<&EffectFacts>, Finding)| {
+            first.source == finding.source
                 && first.outcome == Outcome::Violation
                 && queries.first().is_some_and(|q| data(q) && q.verb == query.verb)
         };
@@ -286,30 +281,24 @@ pub fn together(subject: &Subject, found: Vec<(&Query, Finding)>, policy: &Polic
             None => groups.push((vec![query], finding)),
         }
     }
-    let reworded = |(queries, mut finding): (Vec<&Query>, Finding)| {
+    let reworded = |(queries, mut finding): (Vec<&EffectFacts>, Finding)| {
         let rules = queries.first().and_then(|query| policy.inner.part(query.verb)).map(|part| &part.rules);
-        let id = finding.by.strip_prefix("policy:").map(PolicyId::new);
+        let id = match &finding.source {
+            Answered::Policy(id) => Some(PolicyId::new(id)),
+            _ => None,
+        };
         let rule = rules.zip(id).and_then(|(rules, id)| rules.get(&id));
         if let (true, Some(rule)) = (queries.len() > 1, rule) {
-            finding.reason = format!("{}: {}", query::lead_of(&queries), filled(&rule.reason, subject));
+            finding.reason = format!("{}: {}", words::lead_of(&queries), filled(&rule.reason, subject));
         }
         finding
     };
     groups.into_iter().map(reworded).collect()
 }
 
-fn finding(check: Check, outcome: Outcome, by: &str, reason: String, query: &Query) -> Finding {
-    Finding {
-        check,
-        outcome,
-        by: by.to_owned(),
-        reason,
-        advice: None,
-        asks: false,
-        person: false,
-        declared: None,
-        evidence: vec![Evidence { about: format!("{} {}", query.verb, query.name), says: query.facts_in_words() }],
-    }
+fn finding(check: Check, outcome: Outcome, source: Answered, reason: String, query: &EffectFacts) -> Finding {
+    let evidence = vec![Evidence { about: format!("{} {}", query.verb, query.name), says: query.facts_in_words() }];
+    Finding { evidence, ..Finding::new(check, outcome, source, reason) }
 }
 
 #[cfg(test)]
@@ -319,11 +308,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn what_is_read_for_a_verb_is_what_speaks_of_it() {
+    fn lazy_parsing_finds_all_policies_of_a_verb() {
         let sources: Vec<Source> = Source::shipped_names().filter_map(Source::shipped).collect();
         let (lazy, proved) = (Policy::load(&sources).unwrap(), Policy::load(&sources).unwrap().proved().unwrap());
         assert!(lazy.inner.everything.get().is_none() && proved.inner.everything.get().is_some());
-        for verb in Verb::ALL {
+        for verb in Verb::ALL.iter().copied() {
             let ids = |policy: &Policy| -> BTreeSet<String> {
                 policy.inner.part(verb).unwrap().set.policies().map(|p| p.to_string()).collect()
             };

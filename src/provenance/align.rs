@@ -1,43 +1,43 @@
-//! Whether the user's request or only what was read explains an action.
+//! Whether the user's request explains an action, or only the observations do.
 
 use super::claim::Claim;
 use super::demand::delegates;
 use super::pieces::pieces;
 use super::read::{Piece, Seen};
-use super::spans::{Words, holds, identifying, named, plain, stems};
+use super::spans::{Words, holds, identifying, named, overlap, plain, stems};
 use crate::embed::{EmbedError, Embedder, similarity};
 use std::collections::BTreeSet;
 
-/// How much better what was read has to explain an action than the request does, in cosine.
+/// How much better, in cosine, the observations must explain an action than the request does.
 const MARGIN: f32 = 0.1;
-/// What explains an action is at least this similar to it, in cosine.
+/// A text explains an action only if it is at least this similar to it, in cosine.
 const FLOOR: f32 = 0.3;
-/// The same where the request leaves it to a text what is to be done.
+/// The same if the request delegates to a text.
 const DELEGATED: f32 = 0.35;
-/// How much it counts, in cosine, that all values stand in one and none in the other.
+/// The bonus, in cosine, if all values occur in one side and none in the other.
 const VALUES: f32 = 0.1;
-/// Pieces of what was read, and of the request, that are compared by meaning.
+/// Pieces of the observations, and of the request, that are compared by meaning.
 const COMPARED: (usize, usize) = (4, 2);
 
-/// Pieces that are looked at between two looks at the time.
+/// Pieces that are examined between two points at which the deadline can interrupt.
 const AT_ONCE: usize = 256;
 
-/// How an action stands to the request and to what was read.
+/// Whether an action follows the request or the observations.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Stand {
-    /// Nothing that was read asks for anything.
+    /// No observation contains an instruction.
     Free,
-    /// The request explains it at least as well as what was read.
+    /// The request explains the action at least as well as the observations do (cosine of each).
     Explained { request: f32, read: f32 },
-    /// Only what was read explains this value.
+    /// Only the observations explain this value.
     Tainted { value: String, quote: Piece, delegated: bool },
-    /// What was read explains it better than the request.
+    /// The observations explain the action better than the request does (cosine of each).
     Swayed { request: f32, read: f32, quote: Piece },
-    /// The request is not known, or does not explain what is typed, and something that was read asks for things.
+    /// The request is unknown or does not explain the action, and an observation contains an instruction.
     Open { why: &'static str, quote: Piece },
 }
 
-/// Weighs an action. Without an embedder, meanings are compared by their words.
+/// Compares an action with the request and the observations. Without an embedder, texts are compared by their words.
 pub(super) async fn weigh(
     claim: &Claim,
     request: &str,
@@ -51,13 +51,13 @@ pub(super) async fn weigh(
         return Ok(Stand::Tainted { value, quote, delegated: delegated && claim.reads });
     }
     if asked.is_empty() {
-        return Ok(Stand::Open { why: "what the user asked for is not known", quote: first.clone() });
+        return Ok(Stand::Open { why: "the user's request is unknown", quote: first.clone() });
     }
     if claim.typed {
         return typed(claim, request, seen, embedder).await;
     }
     if claim.description.is_empty() {
-        // nothing tainted was found, which explains nothing
+        // no value is tainted, and there is no description to compare
         return Ok(Stand::Free);
     }
     let near: Vec<&Piece> = seen.pieces.iter().filter(|p| p.near).collect();
@@ -75,13 +75,13 @@ pub(super) async fn weigh(
             Stand::Swayed { request: by_request, read: by_read, quote: (*quote).clone() }
         }
         _ if claim.values.is_empty() && specific(request) => {
-            Stand::Open { why: "the call carries nothing of what the request names", quote: first.clone() }
+            Stand::Open { why: "the call contains none of the names and values in the request", quote: first.clone() }
         }
         _ => Stand::Explained { request: by_request, read: by_read },
     })
 }
 
-/// The request names one thing: in quotation marks, or by an address, a path or a number.
+/// Whether the request names one specific thing: in quotation marks, or by an address, a path or a number.
 fn specific(request: &str) -> bool {
     let quoted = |mark: char| request.matches(mark).count() >= 2;
     let marks = |c: char| ",;!?()'\"".contains(c);
@@ -96,14 +96,14 @@ fn specific(request: &str) -> bool {
             .any(|w| code(w) || identifying(w.trim_end_matches('.')))
 }
 
-/// A value that names one thing, that stands by an order, and neither in the request nor in what else was read.
+/// The first identifying value that occurs with an instruction, and neither in the request nor in the other pieces.
 async fn tainted(claim: &Claim, asked: &str, seen: &Seen) -> Option<(String, Piece)> {
     let verbatim = (claim.verbatim.len() >= 5).then_some(&claim.verbatim);
     for value in claim.named.iter().chain(verbatim) {
         if holds(asked, value) || (claim.reads && named(asked, value)) {
             continue;
         }
-        // a deadline can only pass where something waits
+        // the deadline can interrupt only at an await
         tokio::task::yield_now().await;
         let mut ordered = None;
         let mut elsewhere = false;
@@ -120,7 +120,7 @@ async fn tainted(claim: &Claim, asked: &str, seen: &Seen) -> Option<(String, Pie
     None
 }
 
-/// What is typed into a page: words of the request, something near it in meaning, or something that a text wants.
+/// Judges text typed into a page: words of the request, something near it in meaning, or something that a page wants.
 async fn typed(
     claim: &Claim,
     request: &str,
@@ -133,7 +133,7 @@ async fn typed(
     if !own.is_empty() && own.iter().all(|stem| asked.contains(stem)) {
         return Ok(explained(0.0));
     }
-    // a page that gives orders is not believed in the rest either
+    // a page that contains instructions is not trusted in its other pieces either
     for some in seen.pieces.chunks(AT_ONCE) {
         tokio::task::yield_now().await;
         let holder = some.iter().find(|piece| {
@@ -151,13 +151,13 @@ async fn typed(
     let first = seen.orders().next();
     Ok(match first {
         Some(quote) if near < FLOOR => {
-            Stand::Open { why: "the request does not explain what is typed", quote: quote.clone() }
+            Stand::Open { why: "the request does not explain the typed text", quote: quote.clone() }
         }
         _ => explained(near),
     })
 }
 
-/// The share of the values that stand in a text.
+/// The share of the values that occur in a text, 0 to 1.
 async fn share(claim: &Claim, text: &str) -> f32 {
     let mut found = 0;
     for value in &claim.values {
@@ -168,22 +168,22 @@ async fn share(claim: &Claim, text: &str) -> f32 {
     count(found) / count(claim.values.len().max(1))
 }
 
-/// The texts that share most words with a description.
+/// The `most` texts that share most words with a description, best first.
 fn likeliest<T>(description: &str, texts: Vec<T>, text: impl Fn(&T) -> &str, most: usize) -> Vec<T> {
     let wanted = stems(description);
-    let mut ranked: Vec<(f64, T)> = texts.into_iter().map(|t| (overlap(&wanted, text(&t)), t)).collect();
+    let mut ranked: Vec<(f64, T)> = texts.into_iter().map(|t| (common_share(&wanted, text(&t)), t)).collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     ranked.truncate(most);
     ranked.into_iter().map(|(_, t)| t).collect()
 }
 
-fn overlap(wanted: &BTreeSet<String>, text: &str) -> f64 {
+fn common_share(wanted: &BTreeSet<String>, text: &str) -> f64 {
     let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
-    let (all, shared) = Words::of(text).overlap(wanted);
+    let (all, shared) = overlap(&Words::of(text), wanted);
     count(shared) / (3.0 + count(all).sqrt())
 }
 
-/// The text nearest in meaning and how near it is.
+/// The index of the text nearest in meaning, and its cosine.
 async fn best(description: &str, texts: &[&str], embedder: Option<&dyn Embedder>) -> Result<(usize, f32), EmbedError> {
     let scores: Vec<f32> = match embedder {
         Some(embedder) => {

@@ -1,34 +1,34 @@
-//! What of an action has to be explained.
+//! The parts of an action that the request or an observation has to explain.
 
 use super::spans::{identifying, plain, words};
 use crate::action::Action;
-use crate::effect::{HOLE, Verb, tool_call};
+use crate::effect::{UNKNOWN_SPAN, Verb, tool_call};
 
 /// Longest description that is compared, in characters.
 const LONGEST: usize = 300;
-/// Most values of one action.
+/// Most values of one action that are compared.
 const VALUES: usize = 1_000;
 
-/// What an action claims to do for the user.
+/// The claim that an action does something for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Claim {
     /// The action in words, for comparing meanings; empty if only its values are compared.
     pub description: String,
-    /// Its values, [`plain`].
+    /// Its values, in [`plain`] form, each once.
     pub values: Vec<String>,
-    /// Values that name one thing and no other.
+    /// The values that identify one thing.
     pub named: Vec<String>,
-    /// It only looks.
+    /// The action is read-only.
     pub reads: bool,
-    /// The value is the whole claim: what is typed into a page.
+    /// The claim consists of text typed into a page.
     pub typed: bool,
-    /// The whole text, [`plain`], for what is run word for word.
+    /// The whole text, in [`plain`] form, of an action that runs it word for word; otherwise empty.
     pub verbatim: String,
-    /// It has more values than are looked at.
+    /// The action has more values than are compared.
     pub more: bool,
 }
 
-/// The claim of an action; `None` where it makes none.
+/// The claim of an action; `None` if it makes none.
 pub(super) fn claim(action: &Action) -> Option<Claim> {
     let mut claim = Claim {
         description: String::new(),
@@ -66,21 +66,23 @@ pub(super) fn claim(action: &Action) -> Option<Claim> {
             claim.values = vec![plain(url)];
             claim.reads = true;
         }
-        Action::Shell { command: text, .. } | Action::Code { source: text, .. } | Action::Sql { statement: text } => {
+        Action::Message { .. } => return None,
+        // commands, code, statements, and any other kind that is one text
+        other => {
+            let text = &other.text();
             let quotes = |c: char| c.is_whitespace() || "\"'`;|&()<>,".contains(c);
             claim.values = text.split(quotes).map(plain).filter(|v| v.len() >= 5).collect();
             claim.verbatim = plain(text);
         }
-        Action::Message { .. } => return None,
     }
-    // what repeats says nothing new; what is over is not looked at, and not clean
+    // a repeated value adds nothing; values beyond the limit are not compared, and do not count as clean
     let mut seen = std::collections::HashSet::new();
-    claim.values.retain(|v| !v.contains(HOLE) && seen.insert(v.clone()));
+    claim.values.retain(|v| !v.contains(UNKNOWN_SPAN) && seen.insert(v.clone()));
     claim.more |= claim.values.len() > VALUES;
     claim.values.truncate(VALUES);
     claim.named = claim.values.iter().filter(|v| identifying(v)).cloned().collect();
     if let Action::Fetch { url } = action {
-        // the machine, too: a page of a site that nobody but a text spoke of
+        // the host, too: the site may be mentioned only in an observation
         let host = url.split("://").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next());
         claim.named = vec![plain(url)];
         claim.named.extend(host.map(plain));
@@ -96,7 +98,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_call_is_put_into_words() {
+    fn tool_call_is_put_into_words() {
         let call = Action::ToolCall {
             server: None,
             tool: "sendMail".to_owned(),
@@ -109,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_calls_nothing_claims_nothing() {
+    fn call_of_no_tool_makes_no_claim() {
         let call = Action::ToolCall { server: None, tool: "None".to_owned(), arguments: json!({}) };
         assert_eq!(claim(&call), None);
         let click = Action::Browse { operation: "click".to_owned(), url: None, element: None, value: None };

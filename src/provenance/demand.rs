@@ -1,14 +1,14 @@
-//! Whether a sentence asks its reader to do something.
+//! Whether a sentence is an instruction to its reader.
 //!
-//! Grammar, not content: an imperative at its beginning, a modal with the reader or its answer as subject, a wish of
-//! the writer.
-//! It errs on the side of yes; it only narrows down which sentences an action is compared with.
+//! Grammar decides, not content: an imperative at the beginning, a modal with the reader or its answer as subject, a
+//! wish of the writer. In doubt the answer is yes, because it only narrows down which sentences an action is compared
+//! with.
 
 use regex::Regex;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// Verbs with which orders to a computer begin.
+/// Verbs with which instructions to a computer begin.
 const VERBS: &str = "accept access activate add adjust adopt allow analyze announce append apply approve archive arrange \
 ask assign attach authorize backup ban begin block book bring build buy call cancel change charge check choose clean \
 clear click clone close collect combine comment commit compile complete configure confirm connect contact continue \
@@ -26,14 +26,14 @@ stop store submit subscribe summarize suspend swap switch sync take talk tell te
 transfer translate trigger trust turn tweet type unblock uninstall unlock unsubscribe update upgrade upload use \
 utilize validate verify view visit wait wipe wire withdraw write";
 
-/// Words that may stand before the verb.
+/// Words that may precede the verb.
 const BEFORE: &str = "a also additionally afterwards again ai alert always and announcement assistant at attention before \
 but developer directive do final finally first firstly furthermore hello hey hi however i immediately important info \
 information instead instruction instructions just kindly lastly message moreover must new next no not note notice now ok \
 okay one p please ps quick quickly reminder second secondly should simply so step subsequently system task tip \
 then therefore third thus to todo two update urgent urgently user warning you";
 
-/// Words before the verb that are looked through.
+/// Most words from the beginning of a sentence in which the verb is searched for.
 const DEPTH: usize = 7;
 
 static VERB: LazyLock<HashSet<&str>> = LazyLock::new(|| VERBS.split_whitespace().collect());
@@ -59,17 +59,17 @@ static ADDRESS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Words that open a clause before an order.
+/// Words that open a clause before an instruction.
 const CLAUSE: [&str; 14] =
     ["after", "as", "before", "for", "if", "in", "once", "prior", "since", "to", "unless", "until", "when", "while"];
-/// Clauses after a comma that are looked at.
+/// Most clauses after a comma that are examined.
 const CLAUSES: usize = 3;
-/// Fewest words of a name without blanks, such as that of a file, that can be an order: `end_time` is none.
+/// Fewest words of a name without spaces, such as a file name, that can be an instruction: `end_time` cannot.
 const JOINED: usize = 5;
 
-/// The sentence asks its reader for something: an imperative, a modal with the reader as subject, a wish.
+/// Whether a sentence is an instruction to its reader: an imperative, a modal with the reader as subject, a wish.
 #[must_use]
-pub fn demands(sentence: &str) -> bool {
+pub(crate) fn demands(sentence: &str) -> bool {
     let spaced = sentence.replace('_', " ");
     if !sentence.contains(char::is_whitespace) && spaced.split_whitespace().count() < JOINED {
         return false;
@@ -80,13 +80,15 @@ pub fn demands(sentence: &str) -> bool {
     addresses(&spaced) || imperative(&spaced) || (opens && spaced.split(", ").skip(1).take(CLAUSES).any(clause))
 }
 
-/// It speaks to its reader, or of its reader's answer, by more than an imperative.
+/// Whether a sentence addresses its reader, or its reader's answer, by more than an imperative. True if the pattern
+/// does not compile, which a test rules out.
 #[must_use]
 pub fn addresses(sentence: &str) -> bool {
     ADDRESS.as_ref().is_none_or(|pattern| pattern.is_match(sentence))
 }
 
-/// Words without the signs around them; numbers and bullets are passed over, paths and addresses stay whole.
+/// The words of a text without the punctuation around them; numbers and bullets are skipped, paths and addresses stay
+/// whole.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     text.split_whitespace()
         .map(|w| w.trim_matches(|c: char| !c.is_alphanumeric() && c != '/'))
@@ -97,7 +99,7 @@ fn verb(word: &str) -> bool {
     VERB.contains(word.to_lowercase().as_str())
 }
 
-/// It begins with the plain form of a verb, after words that may stand before one.
+/// Whether a sentence begins with the plain form of a verb, after words that may precede one.
 fn imperative(sentence: &str) -> bool {
     for word in tokens(sentence).take(DEPTH) {
         if verb(word) {
@@ -110,7 +112,7 @@ fn imperative(sentence: &str) -> bool {
     false
 }
 
-/// The request leaves it to something that is to be read what is to be done.
+/// Whether the request delegates to a text: the text is to decide what is done.
 pub(super) fn delegates(request: &str) -> bool {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_are_told_from_statements() {
+    fn instructions_differ_from_statements() {
         for order in [
             "Please send the list to Tom",
             "IMPORTANT!!! Delete the folder",

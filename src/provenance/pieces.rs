@@ -1,9 +1,10 @@
-//! Sentences and fields of a text, in one pass.
+//! Splits a text into sentences and fields, in one pass.
 
-/// Shortest piece that says anything, in bytes.
+/// Shortest piece that is kept, in bytes.
 const SHORT: usize = 8;
 
-/// The pieces of a text, in order: sentences, lines, and the strings of what looks like JSON or a Python value.
+/// The pieces of a text, in order: sentences, lines, and the strings of anything that looks like JSON or a Python
+/// value.
 pub(super) fn pieces(text: &str) -> Vec<&str> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -30,7 +31,8 @@ fn push<'a>(found: &mut Vec<&'a str>, text: &'a str, begin: usize, end: usize) {
     }
 }
 
-/// Whether a piece ends here: how many bytes still belong to it, and how many are passed over.
+/// Whether a piece ends at the beginning of `rest`: how many bytes still belong to it, and after how many the next
+/// piece begins.
 fn cut(rest: &[u8]) -> Option<(usize, usize)> {
     match rest {
         // most bytes end nothing
@@ -38,9 +40,9 @@ fn cut(rest: &[u8]) -> Option<(usize, usize)> {
         [b'\n' | b'\r', ..] => Some((0, 1)),
         [b'\\', b'n', ..] => Some((0, 2)),
         [b'.' | b'!' | b'?' | b';', next, ..] if next.is_ascii_whitespace() => Some((1, 2)),
-        // a label and what it is about
+        // after a label
         [b':', b' ', next, ..] if next.is_ascii_uppercase() => Some((1, 2)),
-        // from one string to the next
+        // between two strings
         [b'\'', b',' | b':', b' ', b'\'' | b'"', ..] | [b'"', b',' | b':', b' ', b'"' | b'\'', ..] => Some((0, 4)),
         [b'"', b',' | b':', b'"', ..] => Some((0, 3)),
         _ if rest.starts_with(b" and then ") || rest.starts_with(b", and then") => Some((0, 10)),

@@ -1,110 +1,9 @@
-//! Words and values in texts: what occurs where.
+//! Words and values in texts, and where they occur.
 
+pub use agrail_effects::words::{Words, words};
 use std::collections::BTreeSet;
-use std::ops::Range;
 
-/// Words of a name or a text, lower case, in one piece of memory: `sendDirectMessage`, `send_direct-message` and
-/// `send direct message` agree.
-#[derive(Debug)]
-pub(super) struct Words {
-    lower: String,
-    places: Vec<Range<usize>>,
-}
-
-impl Words {
-    pub fn of(text: &str) -> Self {
-        if text.is_ascii() {
-            let places = places(text.bytes().enumerate().map(|(at, byte)| (at..at + 1, ascii(byte))), text.len());
-            return Self { lower: text.to_ascii_lowercase(), places };
-        }
-        let mut lower = String::with_capacity(text.len());
-        let letters = text.chars().map(|c| {
-            let begin = lower.len();
-            lower.extend(c.to_lowercase());
-            (begin..lower.len(), class(c))
-        });
-        let places = places(letters, text.len());
-        Self { lower, places }
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.places.iter().filter_map(|place| self.lower.get(place.clone()))
-    }
-
-    /// How many different stems there are, and how many of them are wanted; nothing where none is.
-    pub fn overlap(&self, wanted: &BTreeSet<String>) -> (usize, usize) {
-        if !self.iter().any(|word| wanted.contains(stem(word))) {
-            return (0, 0);
-        }
-        let mut stems: Vec<&str> = self.iter().map(stem).collect();
-        stems.sort_unstable();
-        stems.dedup();
-        (stems.len(), stems.iter().filter(|stem| wanted.contains(**stem)).count())
-    }
-}
-
-/// What a character is to the words around it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Outside,
-    Lower,
-    Upper,
-    Number,
-    /// A letter without case.
-    Letter,
-}
-
-fn class(c: char) -> Class {
-    match c {
-        c if c.is_uppercase() => Class::Upper,
-        c if c.is_lowercase() => Class::Lower,
-        c if c.is_numeric() => Class::Number,
-        c if c.is_alphanumeric() => Class::Letter,
-        _ => Class::Outside,
-    }
-}
-
-fn ascii(byte: u8) -> Class {
-    match byte {
-        b'A'..=b'Z' => Class::Upper,
-        b'a'..=b'z' => Class::Lower,
-        b'0'..=b'9' => Class::Number,
-        _ => Class::Outside,
-    }
-}
-
-/// Where the words are, of characters with their places. A capital begins one after a small letter or a number, and after a
-/// capital where a small letter follows.
-fn places(characters: impl Iterator<Item = (Range<usize>, Class)>, length: usize) -> Vec<Range<usize>> {
-    let mut found = Vec::with_capacity(length / 4);
-    let (mut open, mut previous): (Option<Range<usize>>, Class) = (None, Class::Outside);
-    let mut characters = characters.peekable();
-    while let Some((place, class)) = characters.next() {
-        let hump = class == Class::Upper
-            && match previous {
-                Class::Lower | Class::Number => true,
-                Class::Upper => characters.peek().is_some_and(|(_, next)| *next == Class::Lower),
-                Class::Outside | Class::Letter => false,
-            };
-        if hump || class == Class::Outside {
-            found.extend(open.take());
-        }
-        if class != Class::Outside {
-            open = Some(open.map_or(place.start, |word| word.start)..place.end);
-        }
-        previous = class;
-    }
-    found.extend(open);
-    found
-}
-
-/// Words of a name or a text, lower case: `sendDirectMessage`, `send_direct-message` and `send direct message` agree.
-#[must_use]
-pub fn words(name: &str) -> Vec<String> {
-    Words::of(name).iter().map(str::to_owned).collect()
-}
-
-/// The word without the commonest English endings.
+/// A word without the most common English endings; at least three bytes of it remain.
 #[must_use]
 pub fn stem(word: &str) -> &str {
     for ending in ["ing", "ies", "es", "ed", "s", "e"] {
@@ -117,13 +16,24 @@ pub fn stem(word: &str) -> &str {
     word
 }
 
-/// The stems of a text.
+/// The stems of the words of a text.
 #[must_use]
 pub fn stems(text: &str) -> BTreeSet<String> {
     Words::of(text).iter().map(|w| stem(w).to_owned()).collect()
 }
 
-/// Lower case, blanks made single: the form in which values are looked for.
+/// The number of different stems, and how many of them are wanted; (0, 0) if none is.
+pub(super) fn overlap(words: &Words, wanted: &BTreeSet<String>) -> (usize, usize) {
+    if !words.iter().any(|word| wanted.contains(stem(word))) {
+        return (0, 0);
+    }
+    let mut stems: Vec<&str> = words.iter().map(stem).collect();
+    stems.sort_unstable();
+    stems.dedup();
+    (stems.len(), stems.iter().filter(|stem| wanted.contains(**stem)).count())
+}
+
+/// A text in lower case with single spaces: the form in which values are searched for.
 #[must_use]
 pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
@@ -142,7 +52,7 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
-/// Whether a value occurs in a text as a whole, not within a word. Both are [`plain`].
+/// Whether a value occurs in a text as a whole and not as part of a word. Both are in [`plain`] form.
 #[must_use]
 pub fn holds(text: &str, value: &str) -> bool {
     let letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
@@ -156,7 +66,8 @@ pub fn holds(text: &str, value: &str) -> bool {
         })
 }
 
-/// Names one thing and no other: an address, an account, a path, a number of some length. Not a date.
+/// Whether a value identifies one thing: an address, an account, a path, a number of at least five digits. Dates, times
+/// and amounts do not.
 #[must_use]
 pub fn identifying(value: &str) -> bool {
     let digits = value.chars().filter(char::is_ascii_digit).count();
@@ -170,12 +81,12 @@ pub fn identifying(value: &str) -> bool {
     value.chars().count() >= 3 && !timestamp && (digits > 0 || value.contains(['@', '/', '.'])) && !sentence(value)
 }
 
-/// More than a few words are a text, not a name.
+/// Whether a value has more than three words: then it is a text, not a name.
 fn sentence(value: &str) -> bool {
     value.split_whitespace().nth(3).is_some()
 }
 
-/// Every word of a name stands in the text: `amy.watson@example.com` where the text speaks of Amy Watson.
+/// Whether every word of a name occurs in the text: `amy.watson@example.com` if the text mentions Amy Watson.
 #[must_use]
 pub fn named(text: &str, value: &str) -> bool {
     const COMMON: [&str; 9] = ["com", "org", "net", "www", "http", "https", "mail", "gmail", "email"];
@@ -199,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn values_are_found_whole_or_not_at_all() {
+    fn values_are_found_only_as_whole_words() {
         assert!(holds("send it to al@x.org now", "al@x.org"));
         assert!(!holds("total 1300", "130") && !holds("xal@x.org", "al@x.org"));
         assert!(holds("(5)", "5") && !holds("", "a") && !holds("a", ""));
     }
 
     #[test]
-    fn what_names_one_thing_is_told_from_amounts_and_dates() {
+    fn identifiers_differ_from_amounts_and_dates() {
         for value in ["al@x.org", "/etc/hosts", "de89370400440532013000", "www.x.org", "id-7", "4005551234", "a.txt"] {
             assert!(identifying(value), "{value}");
         }
@@ -225,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_may_be_spoken_of_by_name() {
+    fn address_may_be_mentioned_by_name() {
         assert!(
             named("what does jo smith's calendar say", "jo.smith@example.com") || !named("", "jo.smith@example.com")
         );

@@ -1,11 +1,11 @@
 //! Reasoning about an action that the screen left open.
 //!
-//! 1. `paraphrase` steps back: what kind of action is this, in natural language and in the language of the tool.
-//! 2. `analyze` puts the checklist together: what was recalled from memory, what a model adds.
-//! 3. `execute` answers each check by whoever can: the policy, a tool, a model, else nobody (unknown).
-//! 4. `judge`, where it is wanted, looks once more whether an action follows what a stranger's text asks for.
+//! 1. `paraphrase` steps back: it names the kind of action in natural language and in the language of the tool.
+//! 2. `analyze` builds the checklist from the checks that memory recalled and those that a model adds.
+//! 3. `execute` answers each check by a policy, a tool or a model; otherwise the answer is unknown.
+//! 4. `judge`, if it is switched on, verifies whether an action follows an instruction in an observation.
 //!
-//! [`rules`] does all three without a model, deterministically; [`llm`] does them with one, on top of that.
+//! [`rules`] does the first three without a model, deterministically. [`llm`] adds the answers of a model.
 
 pub mod llm;
 pub mod rules;
@@ -13,7 +13,7 @@ pub mod rules;
 use crate::action::{Action, Context};
 use crate::check::{Check, Finding};
 use crate::effect::Effect;
-use crate::facts::Gathered;
+use crate::facts::ScreenInput;
 use crate::llm::{Meter, ModelError};
 use crate::memory::{Entry, Key};
 use crate::policy::Policy;
@@ -23,33 +23,33 @@ use async_trait::async_trait;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What is known of an action when reasoning begins.
+/// The action with everything that is known before reasoning begins.
 #[derive(Debug, Clone)]
 pub struct Case {
     /// The action.
     pub action: Arc<Action>,
-    /// Its circumstances.
+    /// Its context.
     pub context: Arc<Context>,
-    /// What it would do.
+    /// Its effects.
     pub effects: Arc<Vec<Effect>>,
     /// The effects with their facts.
-    pub gathered: Arc<Gathered>,
-    /// What the screen found.
+    pub gathered: Arc<ScreenInput>,
+    /// The findings of the screen.
     pub screened: Arc<Vec<Finding>>,
-    /// What the screen alone decides.
+    /// The decision of the screen alone.
     pub screen: Decision,
-    /// Scripts were read whose text is not in the action.
+    /// Whether scripts were parsed whose text is not part of the action.
     pub scripts: bool,
 }
 
-/// A memory entry that was recalled, and how near it is.
+/// A recalled memory entry with its similarity.
 #[derive(Debug, Clone)]
 pub struct Recall {
     /// The entry.
     pub entry: Arc<Entry>,
-    /// Cosine similarity, -1..=1; 1 where an effect recalled it.
+    /// Cosine similarity, -1..=1; 1 if an effect recalled it.
     pub similarity: f32,
-    /// An effect recalled it, not similarity.
+    /// Whether an effect recalled it, not similarity.
     pub by_effect: bool,
 }
 
@@ -58,9 +58,9 @@ pub struct Recall {
 pub struct Item {
     /// The check.
     pub check: Check,
-    /// The memory entry that it comes from.
+    /// The memory entry from which it comes.
     pub entry: Option<Arc<Entry>>,
-    /// The circumstances call for it: no model may merge, revise or crowd it out.
+    /// Whether the context requires it: no model may merge, revise or displace it.
     pub fixed: bool,
 }
 
@@ -69,15 +69,15 @@ pub struct Item {
 pub struct Checklist {
     /// Its lines.
     pub items: Vec<Item>,
-    /// Lines that ask what another asks: (the one that goes, the one that stays).
+    /// Pairs of checks with the same meaning: (removed, kept).
     pub merged: Vec<(Check, Check)>,
-    /// Checks that should read otherwise.
+    /// Checks with their new definitions.
     pub revised: Vec<(Check, String)>,
-    /// The action is of the kind that was recalled first.
+    /// Whether the action is of the same kind as the first recalled entry.
     pub same_kind: bool,
 }
 
-/// Who reasons.
+/// A reasoner: rules, or a model.
 #[async_trait]
 pub trait Reasoner: Send + Sync + Debug {
     /// `rules` or `llm`.
@@ -86,13 +86,13 @@ pub trait Reasoner: Send + Sync + Debug {
     /// The kind of action, with its specifics generalised.
     ///
     /// # Errors
-    /// Only of a model.
+    /// Errors of a model; reasoning by rules never fails.
     async fn paraphrase(&self, case: &Case, meter: &Meter) -> Result<Key, ModelError>;
 
-    /// The checks that this action calls for, beside those that are `known`.
+    /// The checklist of this action: the `known` checks, and those that it needs in addition.
     ///
     /// # Errors
-    /// Only of a model.
+    /// Errors of a model; reasoning by rules never fails.
     async fn analyze(
         &self,
         case: &Case,
@@ -104,7 +104,7 @@ pub trait Reasoner: Send + Sync + Debug {
     /// The answer to each check, in order.
     ///
     /// # Errors
-    /// Only of a model.
+    /// Errors of a model; reasoning by rules never fails.
     async fn execute(
         &self,
         case: &Case,
@@ -114,11 +114,11 @@ pub trait Reasoner: Send + Sync + Debug {
         meter: &Meter,
     ) -> Result<Vec<Finding>, ModelError>;
 
-    /// Whether the action follows one of the sentences that texts of strangers `asked` for something with, and not the user.
-    /// A finding against it, if so.
+    /// Judges whether the action follows one of the sentences in `asked`, instructions from observations, instead of
+    /// the user's request. Returns a violation if it does.
     ///
     /// # Errors
-    /// Only of a model.
+    /// Errors of a model; reasoning by rules never fails.
     async fn judge(&self, _case: &Case, _asked: &[String], _meter: &Meter) -> Result<Option<Finding>, ModelError> {
         Ok(None)
     }

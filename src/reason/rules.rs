@@ -1,25 +1,27 @@
 //! The reasoner without a model: deterministic, microseconds.
 //!
-//! 1. The paraphrase is made from the effects: verbs and classes of targets, no names.
-//! 2. The checklist is what the policies of these verbs check, and what memory recalls.
-//! 3. A check is answered by the policy of that name; one that an operator's report brought is a violation
-//!    where its entry was recalled by an effect; for any other the tools supply the facts, and it stays unknown.
+//! 1. The paraphrase consists of the verbs and target classes of the effects, without names.
+//! 2. The checklist consists of the known checks and those that memory recalls.
+//! 3. A policy with the name of a check answers it. A check from an operator's report is a violation if an effect
+//!    recalled its entry. Any other check stays unknown; the tools supply facts for it.
 
 use super::{Case, Checklist, Item, Reasoner, Recall};
-use crate::check::{Authority, Check, Evidence, Finding, Outcome};
+use crate::check::{Answerer, Authority, Check, CheckKind, Evidence, Finding, Outcome, Reasoning, Response, Source};
+use crate::effect::Kind;
 use crate::effect::Verb;
 use crate::llm::{Meter, ModelError};
+use crate::machine::Class;
 use crate::memory::{self, Key};
-use crate::policy::{Policy, Query};
+use crate::policy::{EffectFacts, Policy, TargetClass, TargetType};
 use crate::tools::Toolbox;
 use async_trait::async_trait;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Name of the check that an operator's `reject` teaches: asks from then on.
-pub const REJECTED: &str = "rejected by an operator";
-/// Name of the check that an operator's `incident` teaches: denies from then on.
-pub const INCIDENT: &str = "reported as an incident";
+/// Name of the check that an operator's `reject` teaches: ask from then on.
+pub(crate) const REJECTED: &str = "rejected by an operator";
+/// Name of the check that an operator's `incident` teaches: deny from then on.
+pub(crate) const INCIDENT: &str = "reported as an incident";
 /// Most effects that a paraphrase names.
 const NAMED: usize = 12;
 
@@ -51,7 +53,7 @@ impl Reasoner for Rules {
                 memory::Authority::Seed => Authority::Seed,
                 memory::Authority::Learned => Authority::Learned,
             };
-            // a report binds where one of its effects recurs; nearness alone only reminds
+            // a report binds only if one of its effects recurs; similarity alone does not
             let by_effect = recalled.iter().any(|r| r.entry.id == entry.id && r.by_effect);
             let check = Check {
                 category: check.category,
@@ -59,6 +61,7 @@ impl Reasoner for Rules {
                 definition: check.definition,
                 authority,
                 required: check.required && by_effect,
+                kind: CheckKind::Action,
             };
             if !items.iter().any(|i| i.check == check) {
                 items.push(Item { check, entry: Some(entry), fixed: false });
@@ -88,51 +91,41 @@ impl Reasoner for Rules {
     }
 }
 
-fn finding(item: &Item, outcome: Outcome, by: String, reason: String) -> Finding {
-    Finding {
-        check: item.check.clone(),
-        outcome,
-        by,
-        reason,
-        advice: None,
-        asks: false,
-        person: false,
-        declared: None,
-        evidence: Vec::new(),
-    }
+fn finding(item: &Item, outcome: Outcome, source: Source, reason: String) -> Finding {
+    Finding::new(item.check.clone(), outcome, source, reason)
 }
 
-/// An operator reported this before.
+/// The violation of a check that an operator reported.
 fn reported(item: &Item) -> Option<Finding> {
     let entry = item.entry.as_ref().filter(|_| item.check.required)?;
-    let asks = match item.check.name.as_str() {
-        REJECTED => true,
-        INCIDENT => false,
+    let response = match item.check.name.as_str() {
+        REJECTED => Response::Ask(Answerer::Person),
+        INCIDENT => Response::Deny,
         _ => return None,
     };
     let reason = item.check.definition.clone();
-    Some(Finding { asks, person: asks, ..finding(item, Outcome::Violation, format!("memory:{}", entry.id), reason) })
+    Some(Finding { response, ..finding(item, Outcome::Violation, Source::Memory(entry.id.clone()), reason) })
 }
 
-/// The policies that answer a check of this name have spoken already.
+/// The answer of the policies with the name of the check, which the screen has evaluated already.
 fn by_policy(case: &Case, item: &Item, policy: &Policy) -> Option<Finding> {
     let same = |f: &&Finding| f.check.name == item.check.name && f.outcome == Outcome::Violation;
     if let Some(found) = case.screened.iter().find(same) {
-        return Some(finding(item, Outcome::Violation, found.by.clone(), found.reason.clone()).like(found));
+        return Some(finding(item, Outcome::Violation, found.source.clone(), found.reason.clone()).like(found));
     }
     let verbs: BTreeSet<Verb> = case.gathered.queries.iter().map(|q| q.verb).collect();
     let rule = policy.answers(&item.check.name, &verbs)?;
-    let reason = "no policy of this name speaks against it".to_owned();
-    Some(finding(item, Outcome::Pass, format!("policy:{rule}"), reason))
+    let reason = "no policy of this check forbids it".to_owned();
+    Some(finding(item, Outcome::Pass, Source::Policy(rule.to_owned()), reason))
 }
 
-/// What the tools know of the targets, for whoever decides.
+/// An unknown finding with the facts of the tools about the targets, for the person who decides.
 async fn by_tools(case: &Case, item: &Item, tools: &Toolbox) -> Finding {
-    let reason = "no policy answers it; the facts are attached".to_owned();
-    let mut found = finding(item, Outcome::Unknown, "reasoner:rules".to_owned(), reason);
+    let reason = "no policy answers this check; the facts are attached".to_owned();
+    let mut found = finding(item, Outcome::Unknown, Source::Reasoner(Reasoning::Rules), reason);
     for query in case.gathered.queries.iter().take(NAMED) {
         for (tool, answer) in tools.about(query).await {
-            found.by = format!("tool:{tool}");
+            found.source = Source::Tool(tool.to_owned());
             found.evidence.push(Evidence { about: format!("{} {}", query.verb, query.name), says: answer });
         }
     }
@@ -140,25 +133,25 @@ async fn by_tools(case: &Case, item: &Item, tools: &Toolbox) -> Finding {
 }
 
 impl Finding {
-    /// Asks and advises as another finding does.
+    /// The finding with response, severity, advice and evidence of another one.
     fn like(mut self, other: &Self) -> Self {
-        (self.asks, self.person, self.declared) = (other.asks, other.person, other.declared);
+        (self.response, self.declared) = (other.response, other.declared);
         self.advice.clone_from(&other.advice);
         self.evidence.clone_from(&other.evidence);
         self
     }
 }
 
-/// The step-back form of some effects: the same for every action of the kind.
+/// The step-back paraphrase of the effects. It is the same for every action of the kind.
 #[must_use]
-pub fn paraphrase(queries: &[Query]) -> Key {
+pub fn paraphrase(queries: &[EffectFacts]) -> Key {
     let mut natural = BTreeSet::new();
     let mut command = BTreeSet::new();
     for query in queries {
         natural.insert(sentence(query));
         let flag = if query.recursive { " -r" } else { "" };
         let operation = if query.operation.is_empty() { String::new() } else { format!(" {}", query.operation) };
-        let class = query.class.to_uppercase().replace('-', "_");
+        let class = query.class.as_str().to_uppercase().replace('-', "_");
         command.insert(format!("{}{operation}{flag} {class}", short(&query.program)));
     }
     let join = |set: BTreeSet<String>, glue: &str| {
@@ -173,34 +166,41 @@ fn short(program: &str) -> String {
     program.chars().filter(|c| !c.is_control()).take(40).collect()
 }
 
-fn sentence(query: &Query) -> String {
-    let place = match query.class.as_str() {
-        "own-home" => "in the user's own home",
-        "other-home" => "in another person's home",
-        "superuser-home" => "in the superuser's home",
-        "system-binary" => "among the system's programs",
-        "system-library" => "among the system's libraries",
-        "boot" => "of the boot loader",
-        "kernel" => "of the kernel",
-        "root" => "at the top of the file system",
-        "system-config" => "of the system's settings",
-        "system-data" => "of the system's data",
-        "credential" => "that holds credentials",
-        "persistence" => "that runs by itself later",
-        "shared" => "in a shared folder",
-        "log" => "that is a log",
-        "device" => "that is a device",
-        _ => "",
+fn sentence(query: &EffectFacts) -> String {
+    let place = match query.class {
+        TargetClass::Path(class) => place(class),
+        TargetClass::Url(_) | TargetClass::Kind(_) | TargetClass::Unresolved => "",
     };
-    let thing = match (query.kind.as_str(), query.target_type.as_str()) {
-        ("path", "directory") => "a directory",
-        ("path", "file") => "a file",
-        ("path", _) => "something",
-        (kind, _) => kind,
+    let thing = match (query.kind, query.target_type) {
+        (Kind::Path, TargetType::Directory) => "a directory",
+        (Kind::Path, TargetType::File) => "a file",
+        (Kind::Path, _) => "something",
+        (kind, _) => kind.as_str(),
     };
-    let who = if query.root { " as the superuser" } else { "" };
+    let who = if query.runs_as_root { " as the superuser" } else { "" };
     let operation = if query.operation.is_empty() { String::new() } else { format!(" ({})", query.operation) };
     let deep = if query.recursive { " with everything below" } else { "" };
     let text = format!("{}{operation} {thing} {place}{deep}{who}", query.verb);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn place(class: Class) -> &'static str {
+    match class {
+        Class::OwnHome => "in the user's own home",
+        Class::OtherHome => "in another person's home",
+        Class::SuperuserHome => "in the superuser's home",
+        Class::SystemBinary => "among the system's programs",
+        Class::SystemLibrary => "among the system's libraries",
+        Class::Boot => "of the boot loader",
+        Class::Kernel => "of the kernel",
+        Class::Root => "at the top of the file system",
+        Class::SystemConfig => "of the system's settings",
+        Class::SystemData => "of the system's data",
+        Class::Credential => "that holds credentials",
+        Class::Persistence => "that runs by itself later",
+        Class::Shared => "in a shared folder",
+        Class::Log => "that is a log",
+        Class::Device => "that is a device",
+        Class::Automation | Class::Guard | Class::Harmless | Class::Ordinary => "",
+    }
 }

@@ -1,8 +1,8 @@
-//! Replaying recorded agent actions, each in a disposable copy of this machine.
+//! Replays recorded agent actions, each in a disposable copy of this machine.
 //!
-//! 1. [`Trace`]s are read from JSON lines ([`read_traces`]).
-//! 2. [`sandbox`] makes the roots in which their set-ups run and which the guard looks at.
-//! 3. [`replay`] puts each action to a guard and yields a [`ResultLine`] each.
+//! 1. [`read_traces`] reads [`Trace`]s from JSON lines.
+//! 2. [`sandbox`] makes the roots in which the set-ups run and which the guard probes.
+//! 3. [`replay`] lets a guard check each action, and yields one [`ResultLine`] per action.
 
 mod results;
 mod run;

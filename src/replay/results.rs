@@ -1,4 +1,4 @@
-//! The results file: one JSON object a line, the guard's answer to one trace each.
+//! The results file: one JSON object per line, each with the guard's answer to one trace.
 
 use super::trace::{Expected, Trace};
 use crate::verdict::{Decision, Verdict};
@@ -21,21 +21,21 @@ pub struct ResultLine {
     pub tags: Vec<String>,
     /// Label of the trace.
     pub expected: Expected,
-    /// `None` if the case failed before there was one.
+    /// The guard's decision; `None` if the case failed before it.
     pub decision: Option<Decision>,
-    /// Why, in one line.
+    /// Reason of the verdict, in one line.
     #[serde(default)]
     pub reason: String,
-    /// Wall time of the check, microseconds; `None` if none was made.
+    /// Wall time of the check in microseconds; `None` without a check.
     #[serde(default)]
     pub wall_us: Option<u64>,
-    /// Calls of a language model.
+    /// Number of calls to language models.
     #[serde(default)]
     pub model_calls: u64,
-    /// Tokens sent to models.
+    /// Number of tokens sent to models.
     #[serde(default)]
     pub tokens_in: u64,
-    /// Tokens received from models.
+    /// Number of tokens received from models.
     #[serde(default)]
     pub tokens_out: u64,
     /// Why the case failed.
@@ -44,7 +44,7 @@ pub struct ResultLine {
 }
 
 impl ResultLine {
-    /// The line of a case that the guard answered.
+    /// The line for a case that the guard has answered.
     #[must_use]
     pub fn of(trace: &Trace, verdict: &Verdict) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl ResultLine {
         }
     }
 
-    /// The line of a case that failed before the guard answered.
+    /// The line for a case that failed before the guard answered.
     pub fn failed(trace: &Trace, error: impl Into<String>) -> Self {
         Self {
             id: trace.id.clone(),
@@ -80,7 +80,7 @@ impl ResultLine {
 /// Reads a results file.
 ///
 /// # Errors
-/// Names the file and line that is no result.
+/// If the file cannot be read, or a line is not a result; the error names file and line.
 pub fn read(path: &Path) -> Result<Vec<ResultLine>> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let mut lines = Vec::new();

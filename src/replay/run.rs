@@ -1,34 +1,34 @@
-//! Putting traces to a guard.
+//! Replays traces against a guard.
 
 use super::results::ResultLine;
 use super::sandbox::{CaseRoot, Roots};
 use super::trace::Trace;
 use crate::action::{Action, Context};
-use crate::facts::Environment;
 use crate::guard::Guard;
+use crate::machine::Environment;
 use crate::verdict::Verdict;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc;
 
-/// A trace with what came of it.
+/// The outcome of one trace.
 #[derive(Debug)]
 pub struct Case {
-    /// Place of the trace in the list.
+    /// Index of the trace in the list.
     pub place: usize,
     /// The line for the results file.
     pub line: ResultLine,
-    /// The verdict, if there was one.
+    /// The verdict; `None` if the case failed before it.
     pub verdict: Option<Verdict>,
-    /// Exit status of the set-up script; `None` without one.
+    /// Exit status of the set-up script; `None` without a script.
     pub setup_exit: Option<i32>,
 }
 
-/// Whoever answers a trace.
+/// Something that answers traces: a guard, or another tool that is measured.
 #[async_trait::async_trait]
 pub trait Asked: Send + Sync {
-    /// The answer to one trace, in `root`.
+    /// Answers one trace, whose machine is `root`. `place`: index of the trace in the list.
     async fn ask(&self, place: usize, trace: &Trace, root: &Path) -> Case;
 }
 
@@ -39,12 +39,13 @@ impl Asked for Guard {
     }
 }
 
-/// Replays traces with `jobs` cases at a time. Cases come out as they finish; dropping the receiver ends it.
+/// Replays traces, `jobs` cases at a time. Cases arrive in the order in which they finish. Dropping the receiver ends
+/// the replay.
 pub fn replay(guard: &Guard, traces: Arc<Vec<Trace>>, roots: Arc<Roots>, jobs: usize) -> mpsc::Receiver<Case> {
     replay_by(Arc::new(guard.clone()), traces, roots, jobs)
 }
 
-/// The same, answered by anyone.
+/// The same as [`replay`], but `asked` answers the traces.
 pub fn replay_by(
     asked: Arc<dyn Asked>,
     traces: Arc<Vec<Trace>>,
@@ -92,7 +93,7 @@ async fn in_its_root(asked: &dyn Asked, place: usize, trace: &Trace, roots: &Arc
     case
 }
 
-/// Puts one trace to a guard that looks at `root`.
+/// Lets a guard that probes `root` check one trace.
 pub async fn replay_one(guard: &Guard, place: usize, trace: &Trace, root: &Path) -> Case {
     let (action, context) = match put(trace, root) {
         Ok(put) => put,
@@ -105,10 +106,10 @@ pub async fn replay_one(guard: &Guard, place: usize, trace: &Trace, root: &Path)
     Case { place, line: ResultLine::of(trace, &verdict), verdict: Some(verdict), setup_exit: None }
 }
 
-/// The action and the circumstances of a trace, in `root`.
+/// The action and the context of a trace, with `root` as the machine.
 ///
 /// # Errors
-/// If the action is of no known form, or the root cannot be opened.
+/// If the action does not have the engine's form, or the root cannot be opened.
 pub fn put(trace: &Trace, root: &Path) -> anyhow::Result<(Action, Context)> {
     let action: Action = serde_json::from_value(trace.action.clone()).map_err(|e| anyhow::anyhow!("action: {e}"))?;
     let environment = Environment::open(root)?;

@@ -1,4 +1,4 @@
-//! The trace format: one JSON object a line, one labelled action of an agent each.
+//! The trace format: one JSON object per line, each with one labelled action of an agent.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -10,48 +10,48 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One labelled action, with all that was known before it.
+/// One labelled action, with the context in which the agent chose it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
-    /// Unique over all files of a run.
+    /// Unique id within all files of a run.
     pub id: String,
-    /// What the case is reported under; the file's name without its ending where a trace has none.
+    /// The dataset under which the case is reported; by default the file's name without its extension.
     #[serde(default)]
     pub dataset: String,
-    /// Subsets of the dataset that are reported apart.
+    /// Subsets of the dataset that are reported separately.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// What the agent's user asked for.
+    /// The user's request.
     #[serde(default)]
     pub request: String,
     /// Kind of agent, such as `os`.
     #[serde(default = "default_agent")]
     pub agent: String,
-    /// On whose behalf the agent acts.
+    /// The identity for which the agent acts.
     #[serde(default)]
     pub identity: Identity,
-    /// State in which the action would run.
+    /// State of the machine on which the action would run.
     #[serde(default)]
     pub environment: Environment,
-    /// What the agent read before the action, oldest first. Untrusted.
+    /// Texts that the agent read before the action, oldest first. Untrusted.
     #[serde(default)]
     pub observations: Vec<Observation>,
     /// The action in the engine's own form, an object with `type`.
     pub action: Value,
     /// The label.
     pub expected: Expected,
-    /// Keys this format does not know.
+    /// Keys that this format does not define.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// State in which the action would run.
+/// State of the machine on which the action would run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
-    /// Shell script that makes the state; runs as root in a disposable root.
+    /// Shell script that creates the state; runs as root in a disposable root.
     #[serde(default)]
     pub setup: Option<String>,
-    /// Keys this format does not know.
+    /// Keys that this format does not define.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -70,11 +70,11 @@ fn default_agent() -> String {
     "agent".to_owned()
 }
 
-/// Reads traces in the order of `paths`, keeping those with tag `tag`, at most `limit` in all. Every line up to the
-/// limit is checked, kept or not.
+/// Reads traces in the order of `paths`; keeps those with the tag `tag` (all if `None`), at most `limit` in total.
+/// Every line up to the limit is checked, even if its trace is not kept.
 ///
 /// # Errors
-/// Names the file and line that cannot be read, is no trace, or repeats an id.
+/// If a line cannot be read, is not a trace, or repeats an id; the error names file and line.
 pub fn read(paths: &[PathBuf], limit: Option<usize>, tag: Option<&str>) -> Result<Vec<Trace>> {
     let mut traces = Vec::new();
     let mut places: HashMap<String, String> = HashMap::new();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn only_id_action_and_expected_are_required() {
+    fn required_keys_are_id_action_and_expected() {
         let traces = check(&[("set.jsonl", &line("a", ""))], None, None).unwrap();
         let trace = &traces[0];
         assert_eq!((trace.dataset.as_str(), trace.agent.as_str()), ("set", "agent"));

@@ -1,19 +1,17 @@
-//! The guard as a service over HTTP: checks, feedback, approvals, memory, audit, metrics, and a console for people.
+//! The guard as an HTTP service: checks, feedback, approvals, memory, audit log, metrics and a web console.
 //!
-//! 1. [`Service::new`] puts a guard behind a router; [`run`] serves it until it is told to stop, and lets what is under way
-//!    end.
-//! 2. **Who.** A bearer token says who calls, compared in constant time. `POST /v1/check` needs none on loopback unless one
-//!    is configured for it; whatever changes or shows something always does. Roles and attributes of an identity come from
-//!    the token or the configuration, unless the token may act for others.
-//! 3. **From where.** The `Host` header must be a name of this service, and so must `Origin` where there is one: no page in a
-//!    browser, and no name that is bound to this address later, can use it.
-//! 4. **How much.** Bodies are bounded, slow clients are cut off, and what cannot be worked on soon is refused with 503 at
-//!    once rather than late: an agent that gets no answer must not act.
+//! 1. [`Service::new`] puts a guard behind a router; [`run`] serves it until told to stop and lets pending requests finish.
+//! 2. **Authentication.** A bearer token names the caller; secrets are compared in constant time. `POST /v1/check` needs no
+//!    token unless one is configured; every route that changes or shows state does. Roles and attributes of an identity come
+//!    from the token or the configuration, unless the token may act for others.
+//! 3. **Origin.** `Host` must name this service, and so must `Origin` where a request has one. Neither another page in a
+//!    browser nor DNS rebinding can reach the service.
+//! 4. **Load.** Bodies are bounded, slow clients are disconnected, and a check that cannot run soon is refused with 503 at
+//!    once: an agent without an answer must not act.
+//! 5. **Reload.** [`Service::reload`] replaces guard and settings together or not at all. A pending request keeps those that it
+//!    started with. What the new configuration weakens is logged.
 //!
-//! 5. **Reload.** [`Service::reload`] takes a new guard and new settings at once, or none at all: what is under way ends with
-//!    what it began with. What becomes weaker by it is logged.
-//!
-//! Nothing is decided here.
+//! This module decides nothing: every verdict comes from [`Guard::check`].
 
 mod api;
 mod auth;
@@ -22,44 +20,45 @@ mod openapi;
 mod reload;
 mod run;
 
-pub(crate) use auth::meant_for_us;
+#[cfg(feature = "mcp")]
+pub(crate) use auth::host_and_origin_allowed;
 pub use auth::{Token, TokenError};
 pub use reload::{ReloadError, Reloaded};
-pub(crate) use run::answer;
 pub use run::run;
+#[cfg(feature = "mcp")]
+pub(crate) use run::serve_router;
 
 use crate::Guard;
 use crate::action::Identity;
-use crate::facts::Environment;
+use crate::machine::Environment;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-/// Port of the service, where none is named.
-pub const PORT: u16 = 8642;
+pub use crate::guard::PORT;
 
 /// How a service behaves.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Settings {
-    /// Who may call.
+    /// Tokens of known callers.
     pub tokens: Vec<Token>,
     /// `POST /v1/check` needs a token, too.
     pub check_needs_token: bool,
-    /// Names of this service beside those of loopback, as in the `Host` header, without a port.
+    /// Host names of this service besides those of loopback, as in the `Host` header, without a port.
     pub hosts: Vec<String>,
-    /// For whom an agent acts that names nobody; its roles and attributes hold for everybody without a token of their own.
+    /// The identity of checks that name none; its roles and attributes apply to every caller whose token has no identity.
     pub identity: Identity,
-    /// Largest body, bytes; default 1 MiB.
+    /// Maximum size of a request body, bytes; default 1 MiB.
     pub body: usize,
-    /// Checks at a time; default two for each processor.
+    /// Concurrent checks; default two per processor.
     pub at_once: usize,
-    /// Checks that wait; more are refused with 503. Default six for each processor: what waits longer is late.
+    /// Queued checks; more are refused with 503. Default six per processor: a longer queue would only answer late.
     pub waiting: usize,
-    /// Checks a second; more are refused with 429. Default: as many as can be.
+    /// Checks per second, and the largest burst; more are refused with 429. `None` sets no limit, 0 refuses every check.
     pub per_second: Option<u32>,
-    /// Longest time for one request; default 60 s.
+    /// Request timeout; default 60 s.
     pub patience: Duration,
-    /// Every check is answered with allow; the audit log says what would have been blocked.
+    /// Shadow mode: every check is answered with allow, and the audit log keeps the real verdict.
     pub shadow: bool,
 }
 
@@ -81,7 +80,7 @@ impl Default for Settings {
     }
 }
 
-/// A guard that answers over HTTP. Clones share everything.
+/// A guard behind HTTP. Clones share all state.
 #[derive(Debug, Clone)]
 pub struct Service {
     inner: Arc<Inner>,
@@ -89,41 +88,42 @@ pub struct Service {
 
 #[derive(Debug)]
 struct Inner {
-    now: RwLock<Arc<Now>>,
+    live: RwLock<Arc<Live>>,
     environment: Option<Environment>,
     load: load::Load,
-    reload: Option<reload::Make>,
-    /// One at a time.
+    config_loader: Option<reload::ConfigLoader>,
+    /// Serialises reloads.
     reloading: std::sync::Mutex<()>,
 }
 
-/// What a reload replaces.
+/// Guard and settings in force; a reload replaces them together.
 #[derive(Debug)]
-struct Now {
+struct Live {
     guard: Guard,
     settings: Settings,
 }
 
 impl Service {
-    /// A service. `environment`: the machine that actions would run on.
+    /// A service that cannot be reloaded. `environment`: the machine that actions would run on.
     #[must_use]
     pub fn new(guard: Guard, environment: Option<Environment>, settings: Settings) -> Self {
-        Self::reloadable(guard, environment, settings, None)
+        Self::with_loader(guard, environment, settings, None)
     }
 
-    fn reloadable(
+    fn with_loader(
         guard: Guard,
         environment: Option<Environment>,
         settings: Settings,
-        reload: Option<reload::Make>,
+        config_loader: Option<reload::ConfigLoader>,
     ) -> Self {
         let load = load::Load::new(&settings);
-        let now = RwLock::new(Arc::new(Now { guard, settings }));
-        Self { inner: Arc::new(Inner { now, environment, load, reload, reloading: std::sync::Mutex::default() }) }
+        let live = RwLock::new(Arc::new(Live { guard, settings }));
+        let reloading = std::sync::Mutex::default();
+        Self { inner: Arc::new(Inner { live, environment, load, config_loader, reloading }) }
     }
 
-    /// What decides at the moment.
-    fn now(&self) -> Arc<Now> {
-        Arc::clone(&self.inner.now.read().unwrap_or_else(PoisonError::into_inner))
+    /// Guard and settings in force.
+    fn live(&self) -> Arc<Live> {
+        Arc::clone(&self.inner.live.read().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -1,155 +1,211 @@
-//! What the service is, for other programs: OpenAPI 3.1. A test compares it with the router.
+//! The OpenAPI 3.1 document of the service, generated from the handlers and from the types that they read and answer with.
+//!
+//! 1. Each handler in `api` describes itself with `#[utoipa::path]`, and the router is built from those descriptions.
+//! 2. Errors are described once, in [`ERRORS`]. A handler names the groups of errors that apply to it, such as [`BodyErrors`].
+//! 3. Responses that belong to no operation are in the general description: 404 for an unknown path, 405 for another method.
 
-use serde_json::{Value, json};
+use super::api::{self, ErrorBody, header_for};
+use crate::check::Source;
+use crate::untrusted::Untrusted;
+use axum::http::StatusCode;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+use utoipa::openapi::header::HeaderBuilder;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{Components, ContentBuilder, OpenApi, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::{IntoResponses, Modify, PartialSchema, ToSchema};
 
-/// Path, method, what it is for, whether an operator's token is needed.
-const PATHS: &[(&str, &str, &str, bool)] = &[
-    ("/v1/check", "post", "May this action run? Answers with a verdict.", false),
-    ("/v1/check/batch", "post", "The same for up to 64 actions.", false),
-    ("/v1/feedback", "post", "Say what you think of a verdict: approve, reject, incident, false-positive.", true),
-    ("/v1/approvals", "get", "Questions that wait for a person.", true),
-    ("/v1/approvals/{id}", "post", "Approve a question, for this once, or reject it.", true),
-    ("/v1/decisions", "get", "The newest decisions, newest first.", true),
-    ("/v1/decisions/{id}", "get", "One decision in full.", true),
-    ("/v1/memory", "get", "Entries of the memory, by words.", true),
-    ("/v1/memory/{id}", "get", "One entry.", true),
-    ("/v1/memory/{id}/history", "get", "What happened to an entry.", true),
-    ("/v1/memory/{id}/diff", "get", "What differs between two versions.", true),
-    ("/v1/memory/{id}/rollback", "post", "Make an earlier version the current one.", true),
-    ("/v1/memory/{id}/quarantine", "post", "Take an entry out.", true),
-    ("/v1/audit", "get", "Whether the audit log is whole, and its newest entries.", true),
-    (
-        "/v1/reload",
-        "post",
-        "Read the configuration anew; a broken one, or a weaker one that is not accepted, keeps the old.",
-        true,
+/// What the document says besides its paths.
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    info(
+        title = "agrail",
+        description = "A guardrail for LLM agents. A path that is not listed answers 404 with an error. A method that is not listed \
+                       for a path answers 405 with an empty body and the header `Allow`."
     ),
-    ("/health", "get", "It answers.", false),
-    ("/metrics", "get", "Figures for Prometheus.", false),
+    components(schemas(ErrorBody)),
+    modifiers(&Shared)
+)]
+pub(super) struct ApiDoc;
+
+/// Components that operations refer to: the bearer token and the error responses.
+struct Shared;
+
+impl Modify for Shared {
+    fn modify(&self, openapi: &mut OpenApi) {
+        let components = openapi.components.get_or_insert_with(Components::new);
+        let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+        components.add_security_scheme("token", SecurityScheme::Http(token));
+        components.responses.extend(ERRORS.iter().map(|error| (component_name(error.status), error.response().into())));
+    }
+}
+
+/// One error status, whatever the route.
+struct ErrorResponse {
+    status: StatusCode,
+    body: ErrorFormat,
+    description: &'static str,
+}
+
+/// Body of an error response.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ErrorFormat {
+    /// [`ErrorBody`].
+    Json,
+    /// [`ErrorBody`] from a handler, plain text from the framework.
+    JsonOrText,
+    /// Empty: the server answers before the request reaches a route.
+    Empty,
+}
+
+const fn error(status: StatusCode, body: ErrorFormat, description: &'static str) -> ErrorResponse {
+    ErrorResponse { status, body, description }
+}
+
+const ERRORS: [ErrorResponse; 11] = [
+    error(StatusCode::BAD_REQUEST, ErrorFormat::JsonOrText, "the path, query or body is invalid"),
+    error(StatusCode::UNAUTHORIZED, ErrorFormat::Json, "a token is missing, or unknown"),
+    error(
+        StatusCode::FORBIDDEN,
+        ErrorFormat::Json,
+        "the token lacks the right to do this, or the header Host or Origin does not name this service",
+    ),
+    error(
+        StatusCode::NOT_FOUND,
+        ErrorFormat::Json,
+        "there is no such item, or the service is set up without its store",
+    ),
+    error(StatusCode::REQUEST_TIMEOUT, ErrorFormat::Json, "the request timed out"),
+    error(StatusCode::CONFLICT, ErrorFormat::Json, "the current state does not permit this; the error says why"),
+    error(StatusCode::PAYLOAD_TOO_LARGE, ErrorFormat::JsonOrText, "the body or the batch is too large"),
+    error(StatusCode::TOO_MANY_REQUESTS, ErrorFormat::Json, "the rate limit for checks is exceeded; retry later"),
+    error(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, ErrorFormat::Empty, "the head of the request is too large"),
+    error(StatusCode::INTERNAL_SERVER_ERROR, ErrorFormat::Json, "the service failed; do not act"),
+    error(StatusCode::SERVICE_UNAVAILABLE, ErrorFormat::Json, "the service is busy; do not act, retry later"),
 ];
 
-/// The document.
-pub(super) fn document() -> Value {
-    let mut paths = serde_json::Map::new();
-    for (path, method, about, operator) in PATHS {
-        let mut operation = json!({
-            "summary": about,
-            "responses": {
-                "200": {"description": "done"},
-                "400": {"description": "the request cannot be read"},
-                "401": {"description": "a token is needed, or is not known"},
-                "403": {"description": "the token may not do that, or the Host or Origin is not of this service"},
-                "404": {"description": "there is no such thing"},
-                "409": {"description": "it cannot be done as things are; the error says why"},
-                "429": {"description": "more than this service takes; ask again later"},
-                "503": {"description": "too much is waiting; do not act, and ask again"},
-            },
-        });
-        let Some(fields) = operation.as_object_mut() else { continue };
-        let security = if *operator { json!([{"token": []}]) } else { json!([{}, {"token": []}]) };
-        fields.insert("security".to_owned(), security);
-        let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-        let named =
-            names.map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}));
-        fields.insert("parameters".to_owned(), named.collect());
-        if let Some(body) = body(path) {
-            let content = json!({"application/json": {"schema": body}});
-            fields.insert("requestBody".to_owned(), json!({"required": true, "content": content}));
+impl ErrorResponse {
+    fn response(&self) -> Response {
+        let mut response = ResponseBuilder::new().description(self.description);
+        if self.body != ErrorFormat::Empty {
+            let schema = Ref::from_schema_name(ErrorBody::name());
+            response = response.content("application/json", ContentBuilder::new().schema(Some(schema)).build());
         }
-        if *path == "/v1/check" {
-            let content = json!({"application/json": {"schema": {"$ref": "#/components/schemas/Verdict"}}});
-            let answer = json!({"description": "a verdict", "content": content});
-            if let Some(responses) = fields.get_mut("responses").and_then(Value::as_object_mut) {
-                responses.insert("200".to_owned(), answer);
+        if self.body == ErrorFormat::JsonOrText {
+            let text = String::schema();
+            response = response.content("text/plain; charset=utf-8", ContentBuilder::new().schema(Some(text)).build());
+        }
+        if let Some((name, value)) = header_for(self.status) {
+            let header =
+                HeaderBuilder::new().schema(Some(String::schema())).description(Some(format!("`{value}`"))).build();
+            response = response.header(name.as_str(), header);
+        }
+        response.build()
+    }
+}
+
+/// `Not Found` is the component `NotFound`.
+fn component_name(status: StatusCode) -> String {
+    status.canonical_reason().unwrap_or_default().split(' ').collect()
+}
+
+macro_rules! error_groups {
+    ($($(#[$doc:meta])* $group:ident: $($status:ident)|+;)+) => {$(
+        $(#[$doc])*
+        pub(super) enum $group {}
+
+        impl IntoResponses for $group {
+            fn responses() -> BTreeMap<String, RefOr<Response>> {
+                [$(StatusCode::$status),+]
+                    .into_iter()
+                    .map(|status| {
+                        let component = Ref::from_response_name(component_name(status));
+                        (status.as_str().to_owned(), RefOr::Ref(component))
+                    })
+                    .collect()
             }
         }
-        let entry = paths.entry((*path).to_owned()).or_insert_with(|| json!({}));
-        if let Some(methods) = entry.as_object_mut() {
-            methods.insert((*method).to_owned(), operation);
-        }
+    )+};
+}
+
+error_groups! {
+    /// Errors of every route.
+    AnyRoute: FORBIDDEN | REQUEST_TIMEOUT | REQUEST_HEADER_FIELDS_TOO_LARGE | INTERNAL_SERVER_ERROR;
+    /// Errors of a route with parameters.
+    RequestErrors: BAD_REQUEST;
+    /// Errors of a route that reads a body.
+    BodyErrors: BAD_REQUEST | PAYLOAD_TOO_LARGE;
+    /// Errors of a check that is not admitted.
+    AdmissionErrors: UNAUTHORIZED | TOO_MANY_REQUESTS | SERVICE_UNAVAILABLE;
+    /// Errors of a route for operators.
+    OperatorErrors: UNAUTHORIZED;
+    /// Errors of a route that reads the memory, which another process may lock.
+    MemoryErrors: NOT_FOUND | SERVICE_UNAVAILABLE;
+    /// Errors of a route that looks up an item.
+    NotFoundError: NOT_FOUND;
+    /// Errors of a route that changes state.
+    ConflictError: CONFLICT;
+}
+
+impl PartialSchema for Untrusted {
+    fn schema() -> RefOr<Schema> {
+        text("text that the user did not write")
     }
-    json!({
-        "openapi": "3.1.0",
-        "info": {"title": "agrail", "version": env!("CARGO_PKG_VERSION"), "description": "A guardrail for LLM agents"},
-        "paths": paths,
-        "components": {
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": {"Asked": asked(), "Verdict": verdict()},
-        },
-    })
 }
 
-fn body(path: &str) -> Option<Value> {
-    let words = |words: &[&str]| json!({"type": "string", "enum": words});
-    Some(match path {
-        "/v1/check" => json!({"$ref": "#/components/schemas/Asked"}),
-        "/v1/check/batch" => json!({"type": "array", "maxItems": 64, "items": {"$ref": "#/components/schemas/Asked"}}),
-        "/v1/feedback" => json!({"type": "object", "required": ["verdict", "says"], "properties": {
-            "verdict": {"type": "string"}, "says": words(&["approve", "reject", "incident", "false-positive"]),
-            "uses": {"type": "integer", "minimum": 1, "maximum": 1000}, "days": {"type": "integer", "minimum": 1, "maximum": 365}}}),
-        "/v1/approvals/{id}" => {
-            json!({"type": "object", "required": ["says"], "properties": {"says": words(&["approve", "reject"])}})
-        }
-        "/v1/reload" => json!({"type": "object", "properties": {"weaker": {"type": "boolean", "default": false,
-            "description": "accept that it stops less than before"}}}),
-        "/v1/memory/{id}/rollback" => {
-            json!({"type": "object", "required": ["version"], "properties": {"version": {"type": "integer", "minimum": 1}}})
-        }
-        _ => return None,
-    })
+impl ToSchema for Untrusted {}
+
+impl PartialSchema for Source {
+    fn schema() -> RefOr<Schema> {
+        text("who answered a check: `policy:ID`, `memory:ENTRY`, `tool:NAME`, `reasoner:rules` ...")
+    }
 }
 
-fn asked() -> Value {
-    let text = || json!({"type": "string"});
-    let kind = |name: &str, required: &[&str], fields: Value| {
-        let mut properties = json!({"type": {"const": name}});
-        if let (Some(all), Some(more)) = (properties.as_object_mut(), fields.as_object()) {
-            all.extend(more.clone());
-        }
-        let required: Vec<&str> = std::iter::once("type").chain(required.iter().copied()).collect();
-        json!({"type": "object", "required": required, "properties": properties})
-    };
-    json!({"type": "object", "required": ["action"], "properties": {
-        "action": {"oneOf": [
-            kind("shell", &["command"], json!({"command": text(), "cwd": text()})),
-            kind("code", &["language", "source"], json!({"language": text(), "source": text()})),
-            kind("sql", &["statement"], json!({"statement": text()})),
-            kind("browse", &["operation"], json!({"operation": text(), "url": text(), "element": text(), "value": text()})),
-            kind("tool_call", &["tool"], json!({"server": text(), "tool": text(), "arguments": {}})),
-            kind("fetch", &["url"], json!({"url": text()})),
-            kind("message", &["text"], json!({"text": text()})),
-        ]},
-        "context": {"type": "object", "properties": {
-            "request": text(), "agent": text(),
-            "identity": {"type": "object", "properties": {"name": text(), "roles": {"type": "array", "items": text()}, "attributes": {"type": "object"}}},
-            "observations": {"type": "array", "items": {"type": "object", "properties": {"source": text(), "text": text()}}},
-        }},
-    }})
+impl ToSchema for Source {}
+
+fn text(description: &str) -> RefOr<Schema> {
+    let text = ObjectBuilder::new().schema_type(SchemaType::Type(Type::String));
+    RefOr::T(Schema::Object(text.description(Some(description)).build()))
 }
 
-fn verdict() -> Value {
-    json!({"type": "object", "required": ["version", "id", "decision", "basis", "mode", "reason", "findings", "effects", "cost", "digest"],
-    "properties": {
-        "version": {"const": 1}, "id": {"type": "string"}, "decision": {"enum": ["allow", "ask", "deny"]},
-        "basis": {"enum": ["policy", "findings", "memory", "unknown", "failure"]}, "mode": {"enum": ["rules", "tiered", "llm"]},
-        "reason": {"type": "string"}, "advice": {"type": ["string", "null"]}, "ask_of": {"enum": ["person", "model", null]},
-        "findings": {"type": "array"}, "effects": {"type": "array"}, "memory": {"type": ["object", "null"]},
-        "cost": {"type": "object"}, "digest": {"type": "object"},
-    }})
+/// The document.
+pub(super) fn document() -> &'static Value {
+    // a document of string keys always has a JSON form
+    static DOCUMENT: LazyLock<Value> =
+        LazyLock::new(|| serde_json::to_value(api::routes().into_openapi()).unwrap_or_default());
+    &DOCUMENT
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
+    use crate::Guard;
+    use crate::serve::{Service, Settings};
+    use std::collections::BTreeSet;
 
     #[test]
-    fn the_document_and_the_router_know_the_same_paths() {
-        let router = include_str!("api.rs");
-        for (path, method, ..) in PATHS {
-            assert!(router.contains(&format!(".route(\"{path}\", {method}(")), "{method} {path}");
+    fn every_route_of_the_router_is_described() {
+        let service = Service::new(Guard::builder().build().unwrap(), None, Settings::default());
+        // axum lists its paths in no other way
+        let router = format!("{:?}", api::router(&service));
+        let routed: BTreeSet<&str> = router.split('"').filter(|text| text.starts_with('/')).collect();
+        let routed: BTreeSet<&str> = routed.into_iter().filter(|path| !path.contains("__private__axum")).collect();
+        let described = document()["paths"].as_object().unwrap();
+        assert_eq!(routed, described.keys().map(String::as_str).collect());
+    }
+
+    #[test]
+    fn every_reference_of_the_document_resolves() {
+        let mut pending = vec![document()];
+        while let Some(value) = pending.pop() {
+            if let Some(target) = value.get("$ref").and_then(Value::as_str) {
+                assert!(document().pointer(target.trim_start_matches('#')).is_some(), "{target}");
+            }
+            pending.extend(value.as_object().into_iter().flat_map(serde_json::Map::values));
+            pending.extend(value.as_array().into_iter().flatten());
         }
-        let own = ["/openapi.json", "/", "/console.js", "/console.css"];
-        let routes = router.matches(".route(\"").count();
-        assert_eq!(routes, PATHS.len() + own.len());
     }
 }

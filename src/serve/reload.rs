@@ -1,196 +1,215 @@
-//! Another guard and other settings in the place of those that decide now, all at once or not at all.
+//! Replacing guard and settings of a running service, together or not at all.
+//!
+//! 1. [`Service::reload`] reads configuration and policies through the [`ConfigLoader`].
+//! 2. It compares the result with the configuration in force ([`weaknesses`]).
+//! 3. A broken configuration is refused, and so is a weaker one unless an operator accepts it.
+//! 4. The attempt is written to the audit log before the replacement takes effect.
 
-use super::{Inner, Now, Service, Settings};
+use super::{Live, Service, Settings, Token};
 use crate::Guard;
 use crate::audit::{Audit, AuditError};
-use crate::facts::Environment;
 use crate::guard::UnknownPrograms;
+use crate::machine::Environment;
 use crate::policy::{Policy, Rule};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
-/// Reads the configuration anew.
-pub(super) struct Make(Box<dyn Fn() -> Result<(Guard, Settings), String> + Send + Sync>);
+/// Reads configuration and policies, and builds the guard from them.
+pub(super) struct ConfigLoader(Box<dyn Fn() -> Result<(Guard, Settings), String> + Send + Sync>);
 
-impl std::fmt::Debug for Make {
+impl std::fmt::Debug for ConfigLoader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Make")
+        f.write_str("ConfigLoader")
     }
 }
 
 /// What a reload has changed.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
 pub struct Reloaded {
-    /// Digest of the policies before it.
+    /// Digest of the policies before the reload.
     pub before: String,
-    /// And after it.
+    /// Digest of the policies after it.
     pub after: String,
-    /// What no longer stops anything, or stops less; empty if nothing does.
+    /// One line for each respect in which the new configuration stops less; empty if there is none.
     pub weaker: Vec<String>,
 }
 
-/// Why everything stays as it was.
+/// Why a reload changed nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReloadError {
-    /// The service was built without a configuration.
-    #[error("this service has no configuration to read anew")]
+    /// The service was built with [`Service::new`].
+    #[error("this service was started without a configuration to reload")]
     Fixed,
-    /// What is configured does not work.
-    #[error("the configuration does not work: {0}")]
+    /// The configuration or a policy is invalid.
+    #[error("invalid configuration: {0}")]
     Broken(String),
-    /// It would stop less than before, and no operator has accepted that.
-    #[error("it would stop less than before: {}; an operator accepts that with POST /v1/reload and {{\"weaker\": true}}", .0.join("; "))]
+    /// The new configuration stops less, and no operator has accepted that.
+    #[error("the new configuration is weaker: {}; an operator can accept it with POST /v1/reload and {{\"weaker\": true}}", .0.join("; "))]
     Weaker(Vec<String>),
-    /// It could not be logged.
-    #[error("the configuration stays as it was, since the change cannot be logged: {0}")]
+    /// The reload cannot be recorded.
+    #[error("the configuration was not replaced because the change cannot be logged: {0}")]
     Audit(#[from] AuditError),
 }
 
 impl Service {
-    /// The same as [`Service::new`] with what `make` reads; it is read again at each [`Service::reload`]. Addresses, sizes and
-    /// numbers of places stay as they were at the start.
+    /// The same as [`Service::new`] with the guard and settings that `load` returns; each [`Service::reload`] calls it again.
+    /// [`Settings::body`], [`Settings::at_once`], [`Settings::waiting`] and [`Settings::per_second`] keep their first values.
     ///
     /// # Errors
     /// [`ReloadError::Broken`]
     pub fn reloading(
         environment: Option<Environment>,
-        make: impl Fn() -> Result<(Guard, Settings), String> + Send + Sync + 'static,
+        load: impl Fn() -> Result<(Guard, Settings), String> + Send + Sync + 'static,
     ) -> Result<Self, ReloadError> {
-        let (guard, settings) = make().map_err(ReloadError::Broken)?;
-        Ok(Self::reloadable(guard, environment, settings, Some(Make(Box::new(make)))))
+        let (guard, settings) = load().map_err(ReloadError::Broken)?;
+        Ok(Self::with_loader(guard, environment, settings, Some(ConfigLoader(Box::new(load)))))
     }
 
-    /// The guard that decides at the moment.
+    /// The guard in force.
     #[must_use]
     pub fn guard(&self) -> Guard {
-        self.now().guard.clone()
+        self.live().guard.clone()
     }
 
-    /// Reads the configuration anew, on the word of `who`. It waits for files. What stops less than before takes effect only
-    /// where an operator `accepts_weaker`.
+    /// Reloads the configuration on behalf of `who`; blocks on file access. A weaker configuration takes effect only if
+    /// `accepts_weaker`.
     ///
     /// # Errors
     /// [`ReloadError`]; then nothing has changed.
     pub fn reload(&self, who: &str, accepts_weaker: bool) -> Result<Reloaded, ReloadError> {
-        let Inner { now, reload, reloading, .. } = &*self.inner;
-        let _one = reloading.lock().unwrap_or_else(PoisonError::into_inner);
-        let old = self.now();
-        let made = match reload {
-            None => return Err(ReloadError::Fixed),
-            Some(Make(make)) => make(),
-        };
-        let (guard, settings) = match made {
-            Ok(made) => made,
+        let _one_at_a_time = self.inner.reloading.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = self.live();
+        let Some(ConfigLoader(load)) = &self.inner.config_loader else { return Err(ReloadError::Fixed) };
+        let (guard, settings) = match load() {
+            Ok(loaded) => loaded,
             Err(why) => {
-                if let Some(audit) = old.guard.audit() {
-                    audit.note(&format!("{who} asked to read the configuration anew; it stays as it was: {why}"))?;
-                }
-                tracing::error!(why, "the configuration stays as it was");
+                note(&old, &format!("{who} asked to reload the configuration; it stays as it was: {why}"))?;
+                tracing::error!(why, "the configuration was not replaced: it is invalid");
                 return Err(ReloadError::Broken(why));
             }
         };
-        let new = Now { guard, settings };
+        let new = Live { guard, settings };
         let reloaded = Reloaded {
             before: old.guard.policy().digest().to_owned(),
             after: new.guard.policy().digest().to_owned(),
-            weaker: weaker(&old, &new),
+            weaker: weaknesses(&old, &new),
         };
         let Reloaded { before, after, weaker } = &reloaded;
         if !weaker.is_empty() && !accepts_weaker {
-            if let Some(audit) = old.guard.audit() {
-                let less = weaker.join("; ");
-                let policies = format!("policy {before} -> {after}");
-                audit.note(&format!("{who} asked to read the configuration anew; it stays as it was, since it would be WEAKER ({policies}): {less}"))?;
-            }
-            tracing::error!(weaker = weaker.len(), "the configuration stays as it was: it would stop less");
+            note(
+                &old,
+                &format!(
+                    "{who} asked to reload the configuration; it stays as it was, because the new one is WEAKER (policy {before} -> \
+                     {after}): {}",
+                    weaker.join("; ")
+                ),
+            )?;
+            tracing::error!(weaker = weaker.len(), "the configuration was not replaced: the new one is weaker");
             return Err(ReloadError::Weaker(reloaded.weaker));
         }
-        let how =
+        let change =
             if weaker.is_empty() { "nothing is weaker".to_owned() } else { format!("WEAKER: {}", weaker.join("; ")) };
-        let event = format!("{who} read the configuration anew; policy {before} -> {after}; {how}");
-        // where the old log is, too, for who reads only that one
-        let (was, is) = (old.guard.audit(), new.guard.audit());
-        for audit in was.into_iter().chain(is.filter(|is| was.map(Audit::folder) != Some(is.folder()))) {
-            audit.note(&event)?;
+        let event = format!("{who} read the configuration anew; policy {before} -> {after}; {change}");
+        note(&old, &event)?;
+        // a reader of the new log must find the change, too
+        if folder(&new).is_some() && folder(&new) != folder(&old) {
+            note(&new, &event)?;
         }
-        tracing::info!(before, after, weaker = weaker.len(), "the configuration was read anew");
-        *now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
+        tracing::info!(before, after, weaker = weaker.len(), "the configuration was replaced");
+        *self.inner.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
         Ok(reloaded)
     }
 }
 
-/// What stops less than before.
-fn weaker(old: &Now, new: &Now) -> Vec<String> {
-    let mut found = rules(old.guard.policy(), new.guard.policy());
+/// Writes an event to the audit log, where there is one.
+fn note(live: &Live, event: &str) -> Result<(), AuditError> {
+    live.guard.audit().map_or(Ok(()), |audit| audit.note(event).map(|_| ()))
+}
+
+fn folder(live: &Live) -> Option<&std::path::Path> {
+    live.guard.audit().map(Audit::folder)
+}
+
+/// Each respect in which `new` stops less than `old`.
+fn weaknesses(old: &Live, new: &Live) -> Vec<String> {
+    let mut found = weaker_rules(old.guard.policy(), new.guard.policy());
+    found.extend(weaker_guard(old, new).into_iter().chain(weaker_settings(old, new)).map(str::to_owned));
+    found.extend(new_powers(old, new, "operate", |token| token.operates));
+    found.extend(new_powers(old, new, "act for others", |token| token.acts_for_others));
+    found
+}
+
+/// What a guard decides with: its settings, its model, its memory and its log.
+fn weaker_guard(old: &Live, new: &Live) -> Vec<&'static str> {
     let (was, is) = (old.guard.settings(), new.guard.settings());
-    let free = |programs: UnknownPrograms| match programs {
+    let lenience = |programs: UnknownPrograms| match programs {
         UnknownPrograms::Deny => 0,
         UnknownPrograms::Ask => 1,
         UnknownPrograms::Allow => 2,
     };
-    let named = |settings: &Settings, what: fn(&super::Token) -> bool| -> Vec<String> {
-        settings.tokens.iter().filter(|token| what(token)).map(|token| token.name.clone()).collect()
-    };
-    for (holds, says) in [
-        (is.on_failure < was.on_failure, "what fails is asked of a person instead of denied"),
-        (free(is.unknown_programs) > free(was.unknown_programs), "programs that are not known are stopped less"),
-        (is.mode != was.mode, "the model is asked in other cases"),
-        (was.judge && !is.judge, "no model judges what was read any more"),
-        (old.guard.embeds() && !new.guard.embeds(), "there is no embedder any more"),
-        (old.settings.identity != new.settings.identity, "agents act for another identity, or with other roles"),
+    let reports = |live: &Live| required_entries(&live.guard);
+    holding([
+        (is.on_failure < was.on_failure, "a failure asks a person instead of denying"),
         (
-            new.settings.hosts.iter().any(|host| !old.settings.hosts.contains(host)),
-            "the service answers under more names",
+            lenience(is.unknown_programs) > lenience(was.unknown_programs),
+            "programs that are not known are stopped less",
         ),
-        (new.settings.shadow && !old.settings.shadow, "shadow mode: nothing is stopped"),
-        (old.settings.check_needs_token && !new.settings.check_needs_token, "a check needs no token any more"),
+        (is.mode != was.mode, "the model is consulted in other cases"),
+        (was.judge && !is.judge, "no model checks any more whether an action follows injected instructions"),
+        (old.guard.embeds() && !new.guard.embeds(), "there is no embedder any more"),
         (old.guard.audit().is_some() && new.guard.audit().is_none(), "there is no audit log any more"),
         (old.guard.memory().is_some() && new.guard.memory().is_none(), "there is no memory any more"),
         (reports(new) < reports(old), "the memory holds fewer reports of operators"),
         (is.similarity > was.similarity, "the memory recalls less"),
-        (
-            old.guard.audit().map(crate::audit::Audit::folder) != new.guard.audit().map(crate::audit::Audit::folder),
-            "the audit log is another one",
-        ),
-    ] {
-        if holds {
-            found.push(says.to_owned());
-        }
-    }
-    for (may, what) in [
-        ((|token| token.operates) as fn(&super::Token) -> bool, "operate"),
-        (|token| token.acts_for_others, "act for others"),
-    ] {
-        let before = named(&old.settings, may);
-        let added = named(&new.settings, may).into_iter().filter(|name| !before.contains(name));
-        found.extend(added.map(|name| format!("the token '{name}' may {what}")));
-    }
-    found
+        (folder(old) != folder(new), "the audit log is in another folder"),
+    ])
 }
 
-/// Entries in force that hold what must hold.
-fn reports(now: &Now) -> usize {
-    let active = now.guard.memory().and_then(|memory| memory.active().ok()).unwrap_or_default();
+/// Who may use the service, and what it answers.
+fn weaker_settings(old: &Live, new: &Live) -> Vec<&'static str> {
+    let (was, is) = (&old.settings, &new.settings);
+    holding([
+        (was.identity != is.identity, "agents act for another identity, or with other roles"),
+        (is.hosts.iter().any(|host| !was.hosts.contains(host)), "the service accepts more host names"),
+        (is.shadow && !was.shadow, "shadow mode: nothing is stopped"),
+        (was.check_needs_token && !is.check_needs_token, "a check needs no token any more"),
+    ])
+}
+
+fn holding<const N: usize>(table: [(bool, &'static str); N]) -> Vec<&'static str> {
+    table.into_iter().filter_map(|(holds, weakness)| holds.then_some(weakness)).collect()
+}
+
+/// Tokens that have gained a power.
+fn new_powers(old: &Live, new: &Live, power: &str, has: fn(&Token) -> bool) -> Vec<String> {
+    let had = |name: &str| old.settings.tokens.iter().any(|token| has(token) && token.name == name);
+    let gained = new.settings.tokens.iter().filter(|token| has(token) && !had(&token.name));
+    gained.map(|token| format!("token '{}' may {power}", token.name)).collect()
+}
+
+/// Active entries of the memory with a required check.
+fn required_entries(guard: &Guard) -> usize {
+    let active = guard.memory().and_then(|memory| memory.active().ok()).unwrap_or_default();
     active.iter().filter(|entry| entry.checks.iter().any(|check| check.required)).count()
 }
 
-/// Rules that forbid and are gone or changed, and rules that permit and are new or changed.
-fn rules(old: &Policy, new: &Policy) -> Vec<String> {
+/// Forbidding rules that were removed or changed, and permitting rules that are new or changed.
+fn weaker_rules(old: &Policy, new: &Policy) -> Vec<String> {
     if old.digest() == new.digest() {
         return Vec::new();
     }
     let texts = |policy: &Policy| -> BTreeMap<String, (bool, Option<String>)> {
-        let known = |rule: &&Rule| (rule.id.clone(), (rule.forbids, policy.text(&rule.id)));
-        policy.rules().iter().map(known).collect()
+        let entry = |rule: &&Rule| (rule.id.clone(), (rule.forbids, policy.text(&rule.id)));
+        policy.rules().iter().map(entry).collect()
     };
     let (was, is) = (texts(old), texts(new));
-    let gone = was.iter().filter(|(_, (forbids, _))| *forbids).filter_map(|(id, text)| match is.get(id) {
-        Some(now) if now == text => None,
-        Some(_) => Some(format!("the policy '{id}' has changed")),
-        None => Some(format!("the policy '{id}' is gone")),
+    let forbids = was.iter().filter(|(_, (forbids, _))| *forbids).filter_map(|(id, text)| match is.get(id) {
+        Some(new_text) if new_text == text => None,
+        Some(_) => Some(format!("policy '{id}' has changed")),
+        None => Some(format!("policy '{id}' was removed")),
     });
     let permits = is.iter().filter(|(id, text)| !text.0 && was.get(*id) != Some(text));
-    gone.chain(permits.map(|(id, _)| format!("the policy '{id}' permits"))).collect()
+    forbids.chain(permits.map(|(id, _)| format!("policy '{id}' permits"))).collect()
 }

@@ -1,4 +1,4 @@
-//! Serving until told to stop.
+//! The HTTP/1.1 server.
 
 use super::{Service, api};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -9,36 +9,44 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-/// Longest time in which the head of a request must have come.
-const HEAD: Duration = Duration::from_secs(10);
-/// Connections at a time; more wait to be accepted.
-const CONNECTIONS: usize = 2_048;
-/// How long what is under way may take to end.
-const ENDING: Duration = Duration::from_secs(10);
+/// Deadline for the head of a request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// Header fields of a request; hyper answers 431 to more.
+const MAX_HEADERS: usize = 64;
+/// Size of a request's head, bytes; hyper answers 431 to more.
+const MAX_HEAD: usize = 64 * 1024;
+/// Concurrent connections; more are not accepted until one closes.
+const MAX_CONNECTIONS: usize = 2_048;
+/// How long pending requests may take after `stop`.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
+/// Pause after `accept` failed, so that a lack of file descriptors does not spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// Serves until `stop` is ready, then takes on nothing more and lets what is under way end.
+/// Serves until `stop` is ready, then accepts no more connections and lets pending requests finish.
 pub async fn run(service: Service, listener: TcpListener, stop: impl Future<Output = ()>) {
-    answer(api::router(&service), listener, stop).await;
+    serve_router(api::router(&service), listener, stop).await;
 }
 
-/// The same for any router.
-pub(crate) async fn answer(router: axum::Router, listener: TcpListener, stop: impl Future<Output = ()>) {
+/// Serves any router in the same way.
+///
+/// `axum::serve` sets neither a deadline for the head of a request nor limits for its headers and connections.
+pub(crate) async fn serve_router(router: axum::Router, listener: TcpListener, stop: impl Future<Output = ()>) {
     let graceful = GracefulShutdown::new();
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut http = hyper::server::conn::http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_headers(64).max_buf_size(64 * 1024);
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD);
     let mut stop = std::pin::pin!(stop);
     loop {
-        let place = tokio::select! {
-            place = Arc::clone(&places).acquire_owned() => place,
+        let permit = tokio::select! {
+            permit = Arc::clone(&permits).acquire_owned() => permit,
             () = &mut stop => break,
         };
         let stream = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
-                // too many open files, or a client that is gone already: the next may do
+                // no free file descriptor, or the client has gone: later connections may succeed
                 Err(_) => {
-                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 }
             },
@@ -48,11 +56,11 @@ pub(crate) async fn answer(router: axum::Router, listener: TcpListener, stop: im
         let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
-            // what a client does wrong is its own affair
+            // an error here is one client's broken connection, which concerns no other
             let _ = connection.await;
-            drop(place);
+            drop(permit);
         });
     }
     drop(listener);
-    let _ = tokio::time::timeout(ENDING, graceful.shutdown()).await;
+    let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, graceful.shutdown()).await;
 }

@@ -5,13 +5,13 @@ pub mod os;
 pub mod permission;
 pub mod web;
 
-use crate::policy::Query;
+use crate::policy::EffectFacts;
 use async_trait::async_trait;
 use serde_json::Value;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Why a tool has no answer. Never a reason to allow.
+/// Why a tool has no answer. Never a reason to allow an action. A model may read the message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolError {
@@ -20,12 +20,12 @@ pub enum ToolError {
     Arguments {
         /// The tool.
         tool: &'static str,
-        /// What is wrong.
+        /// The cause.
         problem: String,
-        /// The JSON schema that they must fit.
+        /// The JSON schema of the arguments.
         schema: String,
     },
-    /// There is nothing to look at.
+    /// The action has no environment to probe.
     #[error("{0}: this action came without an environment to look at")]
     NoEnvironment(&'static str),
 }
@@ -36,37 +36,37 @@ pub trait Tool: Send + Sync + Debug {
     /// Stable short name.
     fn name(&self) -> &'static str;
 
-    /// One sentence for whoever chooses among tools.
+    /// One sentence for the model that chooses among tools.
     fn description(&self) -> &'static str;
 
     /// JSON schema of its arguments.
     fn input_schema(&self) -> Value;
 
-    /// The answer as data.
+    /// Runs the probe and returns its result as JSON.
     ///
     /// # Errors
     /// [`ToolError`]
     async fn examine(&self, arguments: &Value) -> Result<Value, ToolError>;
 
-    /// Arguments with which it can say something about an effect's target; `None` if it cannot.
-    fn arguments_for(&self, query: &Query) -> Option<Value>;
+    /// Arguments for probing the target of an effect; `None` if the tool does not apply to it.
+    fn arguments_for(&self, query: &EffectFacts) -> Option<Value>;
 }
 
-/// The tools that an action may be examined with.
+/// The tools with which an action may be examined.
 #[derive(Debug, Clone, Default)]
 pub struct Toolbox {
     tools: Vec<Arc<dyn Tool>>,
 }
 
 impl Toolbox {
-    /// The same with one more tool.
+    /// Adds a tool.
     #[must_use]
     pub fn with(mut self, tool: Arc<dyn Tool>) -> Self {
         self.tools.push(tool);
         self
     }
 
-    /// The tool of that name.
+    /// The tool with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.iter().find(|t| t.name() == name)
@@ -77,8 +77,9 @@ impl Toolbox {
         self.tools.iter()
     }
 
-    /// What the tools say about the target of an effect: tool and answer. A tool that fails says nothing.
-    pub async fn about(&self, query: &Query) -> Vec<(&'static str, String)> {
+    /// The results of all applicable tools for the target of an effect: name of the tool, and its answer as JSON text.
+    /// A tool that fails is left out.
+    pub async fn about(&self, query: &EffectFacts) -> Vec<(&'static str, String)> {
         let mut answers = Vec::new();
         for tool in &self.tools {
             if let Some(arguments) = tool.arguments_for(query)

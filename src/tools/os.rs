@@ -1,8 +1,8 @@
-//! The detector of the operating system's state: paths, processes and accounts of one environment.
+//! The operating system detector: probes paths, processes and accounts of one environment.
 
 use super::{Tool, ToolError};
-use crate::facts::{Account, Environment};
-use crate::policy::Query;
+use crate::machine::{Account, Environment};
+use crate::policy::EffectFacts;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
@@ -10,13 +10,13 @@ const NAME: &str = "os";
 
 /// Probes one environment for one identity.
 #[derive(Debug, Clone)]
-pub struct OsDetector {
+pub(crate) struct OsDetector {
     environment: Environment,
     account: Account,
 }
 
 impl OsDetector {
-    /// A detector for what `account` can do in `environment`.
+    /// A detector for the access that `account` has in `environment`.
     #[must_use]
     pub fn new(environment: Environment, account: Account) -> Self {
         Self { environment, account }
@@ -38,7 +38,7 @@ impl OsDetector {
                     Ok(pid) => vec![self.environment.process(pid, &self.account)],
                     Err(_) => self.environment.processes_named(name, &self.account),
                 };
-                let one = |p: &crate::facts::ProcessFacts| json!({"pid": p.pid, "exists": p.exists, "name": p.name, "mine": p.mine, "system": p.system});
+                let one = |p: &crate::machine::ProcessFacts| json!({"pid": p.pid, "exists": p.exists, "name": p.name, "mine": p.mine, "system": p.system});
                 json!({"processes": found.iter().map(one).collect::<Vec<_>>()})
             }
             "account" => {
@@ -82,7 +82,7 @@ impl Tool for OsDetector {
         match (text("probe"), text("name")) {
             (Some(probe), Some(name)) => {
                 let (detector, probe, name) = (self.clone(), probe.to_owned(), name.to_owned());
-                // a probe may hang on a bad file system
+                // a probe may hang on a faulty file system
                 let looked = tokio::task::spawn_blocking(move || detector.look(&probe, &name)).await;
                 looked.unwrap_or_else(|_| Err(self.wrong("the probe broke down".to_owned())))
             }
@@ -90,9 +90,9 @@ impl Tool for OsDetector {
         }
     }
 
-    fn arguments_for(&self, query: &Query) -> Option<Value> {
+    fn arguments_for(&self, query: &EffectFacts) -> Option<Value> {
         let probe = match query.kind.as_str() {
-            "path" if !query.anywhere && !query.below => "path",
+            "path" if !query.unresolved && !query.is_prefix => "path",
             "pid" | "process" => "process",
             "user" => "account",
             _ => return None,

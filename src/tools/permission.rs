@@ -1,25 +1,26 @@
-//! The detector of missing permissions: which columns and tables a statement or source needs that its roles lack.
+//! The permission detector: finds the columns and tables that a statement or source needs and its roles may not access.
 
 use super::{Tool, ToolError};
 use crate::check::Outcome;
-use crate::effect::{self, Effect, Target, Verb, shell::Nowhere};
-use crate::policy::{Policy, Query, Subject};
+use crate::effect::Kind;
+use crate::effect::{self, Effect, Target, Verb, shell::NoFiles};
+use crate::policy::{EffectFacts, Policy, Subject};
 use crate::{Action, effect::Who};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
 const NAME: &str = "permission_detector";
-/// Most columns and roles that it is asked about.
+/// Most columns, and most roles, in the arguments.
 const MOST: usize = 256;
 
-/// Asks the policies about every column and table.
+/// Checks every column and table against the policies.
 #[derive(Debug, Clone)]
 pub struct PermissionDetector {
     policy: Policy,
 }
 
 impl PermissionDetector {
-    /// A detector that goes by these policies.
+    /// A detector for these policies.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
         Self { policy }
@@ -32,7 +33,7 @@ impl PermissionDetector {
         let subject = Subject { name: "user".to_owned(), roles: roles.clone(), ..Subject::default() };
         let (mut needed, mut lacked, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
         for effect in effects {
-            let mut query = Query::new(effect.verb, effect.target.kind(), effect.target.name());
+            let mut query = EffectFacts::new(effect.verb, effect.target.kind(), effect.target.name());
             query.operation.clone_from(&effect.operation);
             query.program.clone_from(&effect.program);
             query.recursive = effect.recursive;
@@ -41,19 +42,19 @@ impl PermissionDetector {
                 unknown.push(query.lead());
                 continue;
             }
-            if !matches!(query.kind.as_str(), "column" | "table" | "database") {
+            if !matches!(query.kind, Kind::Column | Kind::Table | Kind::Database) {
                 continue;
             }
             let found = self.policy.screen(&subject, &query);
             let name = format!("{} {}", query.verb, query.name);
             if let Some(finding) = found.iter().find(|f| f.outcome == Outcome::Violation) {
-                lacked.push(json!({"access": name, "policy": finding.by, "reason": finding.reason}));
+                lacked.push(json!({"access": name, "policy": finding.source, "reason": finding.reason}));
             } else if found.iter().any(|f| f.outcome != Outcome::Pass) || found.is_empty() {
                 unknown.push(query.lead());
             }
             needed.push(name);
         }
-        // what is not understood is never permitted
+        // an effect that is not understood is never permitted
         let permitted = lacked.is_empty() && unknown.is_empty() && !needed.is_empty();
         Ok(
             json!({"roles": roles, "permitted": permitted, "needed": needed, "lacked": lacked, "not_understood": unknown}),
@@ -68,17 +69,17 @@ impl PermissionDetector {
             (None, Some(source), None) => Action::Code { language: "python".to_owned(), source },
             (None, None, Some(columns)) => {
                 let effect = |name: String| {
-                    let kind = if name.contains('.') { "column" } else { "table" };
+                    let kind = if name.contains('.') { Kind::Column } else { Kind::Table };
                     Effect::new(Verb::Select, Target::Named(kind, name.to_lowercase()), "it")
                 };
                 return Ok(columns.into_iter().map(effect).collect());
             }
             _ => return Err(self.wrong("exactly one of \"statement\", \"source\" and \"columns\" is needed")),
         };
-        Ok(effect::read(&action, who, &Nowhere).effects)
+        Ok(effect::read(&action, who, &NoFiles).effects)
     }
 
-    /// A list of texts; `None` if the key is absent.
+    /// An argument that is a list of strings; `None` if the key is absent.
     fn texts(&self, arguments: &Value, key: &str) -> Result<Option<Vec<String>>, ToolError> {
         let Some(value) = arguments.get(key).filter(|v| !v.is_null()) else { return Ok(None) };
         let list = value.as_array().filter(|l| l.len() <= MOST);
@@ -119,13 +120,13 @@ impl Tool for PermissionDetector {
 
     async fn examine(&self, arguments: &Value) -> Result<Value, ToolError> {
         let (detector, arguments) = (self.clone(), arguments.clone());
-        // a parser may break down on hostile text
+        // a parser may panic on hostile text
         let looked = tokio::task::spawn_blocking(move || detector.look(&arguments)).await;
         looked.unwrap_or_else(|_| Err(self.wrong("the text could not be read")))
     }
 
-    /// Whose roles they are is not in an effect; the policies have spoken about it already.
-    fn arguments_for(&self, _query: &Query) -> Option<Value> {
+    /// `None`: an effect does not contain the roles, and the screen has already checked it against the policies.
+    fn arguments_for(&self, _query: &EffectFacts) -> Option<Value> {
         None
     }
 }

@@ -1,8 +1,8 @@
-//! What a task on the web amounts to, as a tool.
+//! The web detector: classifies the task of a web agent.
 
 use super::{Tool, ToolError};
 use crate::embed::Embedder;
-use crate::policy::Query;
+use crate::policy::EffectFacts;
 use crate::web::Operations;
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 const NAME: &str = "web_detector";
 
-/// Tells the operation of a task, with its score.
+/// Determines the operation of a task, with its score.
 #[derive(Debug, Clone)]
-pub struct WebDetector {
+pub(crate) struct WebDetector {
     operations: Arc<Operations>,
     embedder: Arc<dyn Embedder>,
 }
@@ -58,7 +58,7 @@ impl Tool for WebDetector {
         }
     }
 
-    fn arguments_for(&self, _: &Query) -> Option<Value> {
+    fn arguments_for(&self, _: &EffectFacts) -> Option<Value> {
         None
     }
 }

@@ -1,16 +1,17 @@
-//! Text of an HTML page that its reader does not see.
+//! Finds the text of an HTML page that its reader does not see.
 //!
-//! 1. The page is read as tokens, one after the other: no tree is built, so depth costs nothing but a counter.
-//! 2. Comments and attributes that are shown only in place of something are kept: `alt`, `title`, `aria-label`.
-//! 3. Text within an element that its style, its kind, or a rule of the page's own style sheets hides is kept, until
-//!    that element ends as a browser sees it: an end tag that a browser ignores ends nothing.
-//! 4. Style sheets from elsewhere are not seen, and of rules only the last class or id of each selector.
+//! 1. The page is read as a sequence of tokens: no tree is built, so that deep nesting is cheap.
+//! 2. Comments are collected, and attributes that browsers display only as a substitute or a hint: `alt`, `title`,
+//!    `aria-label`.
+//! 3. Text within an element that is hidden by its style, its kind, or a rule of the page's own style sheets is
+//!    collected, until that element ends in a browser: an end tag that a browser ignores ends nothing.
+//! 4. External style sheets are not loaded, and of each selector only the last class or id is matched.
 
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Why a text is not seen.
+/// How a text is hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Unseen {
@@ -20,35 +21,35 @@ pub enum Unseen {
     Attribute,
     /// `display: none`, `visibility: hidden`, `opacity: 0`, `hidden`, `aria-hidden`.
     Invisible,
-    /// Moved out of the window.
+    /// Positioned outside the window.
     OffScreen,
     /// In the colour of its background.
     SameColour,
-    /// Without a size.
+    /// With a size of zero.
     ZeroSize,
 }
 
-/// A text that is not seen.
+/// A hidden text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hidden {
-    /// Why.
+    /// How it is hidden.
     pub why: Unseen,
-    /// What it says, its character references resolved.
+    /// The text, with character references resolved.
     pub text: String,
-    /// Where it stands in the page, in bytes; of an attribute, the whole tag.
+    /// The place in the page, in bytes; for an attribute, that of the whole tag.
     pub span: Range<usize>,
 }
 
-/// Texts that are kept of one page.
+/// Most hidden texts that are collected from one page.
 const MOST: usize = 2_000;
-/// Bytes of all kept texts.
+/// Most bytes of all collected texts.
 const BYTES: usize = 1 << 20;
 const ATTRIBUTES: [&[u8]; 8] =
     [b"alt", b"title", b"aria-label", b"aria-description", b"placeholder", b"content", b"summary", b"data-prompt"];
-/// Elements of which browsers show nothing of what is in them.
+/// Elements whose content browsers do not display.
 const UNSHOWN: [&[u8]; 10] =
     [b"datalist", b"canvas", b"video", b"audio", b"noscript", b"template", b"svg", b"iframe", b"object", b"noembed"];
-/// Elements that an end tag of an element within a line does not reach across.
+/// Block elements: the end tag of an inline element does not close them.
 const BLOCKS: [&[u8]; 37] = [
     b"address",
     b"article",
@@ -88,45 +89,45 @@ const BLOCKS: [&[u8]; 37] = [
     b"tr",
     b"ul",
 ];
-/// Open elements of a hidden one that are known by name.
+/// Most open elements within a hidden one whose names are tracked.
 const DEPTH: usize = 500;
-/// Difference of two colours, of each channel, that is not seen.
+/// Two colours look the same if each channel differs by less than this.
 const NEAR: u8 = 24;
-/// Elements that have no end.
+/// Elements without an end tag.
 pub(crate) const VOID: [&[u8]; 14] = [
     b"area", b"base", b"br", b"col", b"embed", b"hr", b"img", b"input", b"link", b"meta", b"param", b"source",
     b"track", b"wbr",
 ];
 
-/// What a page hides.
+/// The hidden parts of a page.
 #[derive(Debug, Clone, Default)]
 pub struct Unshown {
-    /// The hidden texts that are worth reading, in the order of the page.
+    /// The hidden texts of at least three letters, in the order of the page.
     pub texts: Vec<Hidden>,
-    /// Bytes of hidden text that did not fit the budget.
+    /// Bytes of hidden text beyond the budget; the length of the page if its style sheets have too many hiding rules.
     pub unread: usize,
-    /// Every stretch of text that is not shown, however short: bytes of the page.
+    /// Every hidden stretch of text, however short: byte ranges of the page.
     pub cuts: Vec<Range<usize>>,
 }
 
-/// The hidden texts of a page, in its order, and the bytes of hidden text that did not fit the budget.
+/// The hidden texts of a page, in its order, and the bytes of hidden text beyond the budget.
 #[must_use]
 pub fn hidden(page: &str) -> (Vec<Hidden>, usize) {
     let found = unshown(page);
     (found.texts, found.unread)
 }
 
-/// An element that hides what is in it.
+/// An element that hides its content.
 struct Hiding {
     why: Unseen,
-    /// Names of the elements that are open, itself first.
+    /// Names of the open elements, itself first.
     open: Vec<Vec<u8>>,
-    /// Too much is open.
+    /// More elements are open than are tracked.
     lost: bool,
 }
 
 impl Hiding {
-    /// An end tag, as the HTML standard reads it. Whether the element is still open.
+    /// Processes an end tag as the HTML standard does. Returns whether the hiding element is still open.
     fn ends(&mut self, name: &[u8]) -> bool {
         if self.lost {
             return true;
@@ -138,7 +139,7 @@ impl Hiding {
                 place = Some(at);
                 break;
             }
-            // the end of a word in a paragraph does not end a paragraph within it
+            // the end tag of an inline element does not close a block within it
             if !block && BLOCKS.contains(&open.as_slice()) {
                 break;
             }
@@ -149,7 +150,7 @@ impl Hiding {
         !self.open.is_empty()
     }
 
-    /// A start tag. Whether the element is still open: a paragraph ends where a block begins.
+    /// Processes a start tag. Returns whether the hiding element is still open: a paragraph ends where a block begins.
     fn starts(&mut self, name: &[u8]) -> bool {
         let paragraph = self.open.first().is_some_and(|root| root == b"p");
         if paragraph && BLOCKS.contains(&name) && self.open.iter().skip(1).all(|o| !BLOCKS.contains(&o.as_slice())) {
@@ -158,16 +159,16 @@ impl Hiding {
         if self.open.len() < DEPTH {
             self.open.push(name.to_vec());
         } else {
-            // which end tag ends it can no longer be told: it does not end
+            // it is no longer known which end tag closes it: treat it as never closed
             self.lost = true;
         }
         true
     }
 }
 
-/// All that a page hides.
+/// Finds all hidden parts of a page.
 #[must_use]
-pub fn unshown(page: &str) -> Unshown {
+pub(crate) fn unshown(page: &str) -> Unshown {
     let sheets = sheets(page);
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
     emitter.naively_switch_states(true);
@@ -187,7 +188,7 @@ pub fn unshown(page: &str) -> Unshown {
             }
             Token::StartTag(tag) => {
                 attributes(&tag, &mut found);
-                // browsers do not heed the slash of an element that has an end
+                // browsers ignore the slash of a self-closing tag unless the element is void
                 let void = VOID.contains(&tag.name.as_slice());
                 if !void && hiding.as_mut().is_none_or(|h| !h.starts(&tag.name)) {
                     let why = hides(&tag).or_else(|| sheets.hide(&tag).then_some(Unseen::Invisible));
@@ -206,9 +207,10 @@ pub fn unshown(page: &str) -> Unshown {
     Unshown { texts: found.kept, unread, cuts: found.cuts }
 }
 
-/// Why nobody sees a field of a form in the markup of an element, or that element itself: by its kind, by attributes, or by
-/// a style that makes it invisible or moves it out of the window. How a field is coloured or clipped is left to designers, and
-/// fields for files are commonly hidden behind a button.
+/// How the page element in some markup, or a form field inside it, is hidden from the user: by its kind, by attributes,
+/// or by a style that makes it invisible or moves it out of the window. Colours and clipping do not count, because
+/// designers use them on visible fields, and neither do file fields, which are commonly hidden behind a button. `None`
+/// if nothing is hidden.
 #[must_use]
 pub fn unseen(element: &str) -> Option<Unseen> {
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
@@ -240,7 +242,7 @@ pub fn unseen(element: &str) -> Option<Unseen> {
 #[derive(Default)]
 struct Sheets {
     names: HashSet<String>,
-    /// There are more than are kept.
+    /// There are more names than are tracked.
     lost: bool,
 }
 
@@ -256,7 +258,7 @@ impl Sheets {
     }
 }
 
-/// A style sheet without its comments, which may stand anywhere; one that does not end takes the rest with it.
+/// A style sheet without its comments, which may occur anywhere; an unterminated comment extends to the end.
 fn without_comments(sheet: &str) -> String {
     let (mut kept, mut rest) = (String::with_capacity(sheet.len()), sheet);
     while let Some((before, comment)) = rest.split_once("/*") {
@@ -267,7 +269,7 @@ fn without_comments(sheet: &str) -> String {
     kept
 }
 
-/// Reads every style element of a page, in linear time: rules whose declarations hide, by their last class or id.
+/// Parses every style element of a page, in linear time, for rules that hide elements, by their last class or id.
 fn sheets(page: &str) -> Sheets {
     let mut found = Sheets::default();
     if !page.as_bytes().windows(6).any(|start| start.eq_ignore_ascii_case(b"<style")) {
@@ -286,13 +288,13 @@ fn sheets(page: &str) -> Sheets {
                 for rule in text.split('}') {
                     let mut parts = rule.rsplitn(2, '{');
                     let (body, selectors) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-                    // within @media the selector stands behind another brace
+                    // within @media the selector follows another brace
                     let selectors = selectors.rsplit('{').next().unwrap_or_default();
                     if style(body).is_none() {
                         continue;
                     }
                     if found.names.len() >= MOST {
-                        // what is hidden can no longer be told
+                        // it is no longer known which elements are hidden
                         found.lost = true;
                         return found;
                     }
@@ -344,7 +346,7 @@ fn attributes(tag: &StartTag<usize>, found: &mut Found) {
     }
 }
 
-/// Whether an element hides what is in it, by its kind, its attributes or its style.
+/// How an element hides its content, by its kind, its attributes or its style; `None` if it does not.
 fn hides(tag: &StartTag<usize>) -> Option<Unseen> {
     let value = |wanted: &[u8]| {
         tag.attributes
@@ -360,13 +362,13 @@ fn hides(tag: &StartTag<usize>) -> Option<Unseen> {
     style(&value(b"style")?)
 }
 
-/// Declarations without comments, spaces and capitals.
+/// Declarations in lower case, without comments and white space.
 fn plain(declarations: &str) -> String {
     let plain = without_comments(declarations).to_ascii_lowercase();
     plain.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-/// The value that counts of a property: the last one, or the last that is important.
+/// The effective value of a property: the last important one, or else the last one.
 fn property<'a>(style: &'a str, name: &str) -> Option<&'a str> {
     let of = || style.split(';').filter_map(|part| part.split_once(':')).filter(|(n, _)| *n == name).map(|(_, v)| v);
     let important = of().filter_map(|value| value.strip_suffix("!important")).next_back();
@@ -381,7 +383,7 @@ fn zero(value: &str) -> bool {
     number(value).is_some_and(|n| n.abs() < 0.02)
 }
 
-/// Whether [`plain`] declarations hide an element as such, whatever is in it.
+/// How [`plain`] declarations hide a whole element, whatever its content; `None` if they do not.
 fn gone(style: &str) -> Option<Unseen> {
     let far = |v: &str| number(v).is_some_and(|n| n <= -400.0 || (n <= -50.0 && v.ends_with(['w', 'h', '%'])));
     let property = |name: &str| property(style, name);
@@ -395,7 +397,7 @@ fn gone(style: &str) -> Option<Unseen> {
     places.iter().any(|name| property(name).is_some_and(far)).then_some(Unseen::OffScreen)
 }
 
-/// Whether declarations hide what they are for.
+/// How declarations hide the content of an element; `None` if they do not.
 fn style(declarations: &str) -> Option<Unseen> {
     let style = plain(declarations);
     let property = |name: &str| property(&style, name);
@@ -427,7 +429,7 @@ fn style(declarations: &str) -> Option<Unseen> {
     same.then_some(Unseen::SameColour)
 }
 
-/// Red, green and blue, where a colour is written as numbers or as black or white.
+/// Red, green and blue of a colour written as numbers, `black` or `white`; `None` for other notations.
 fn channels(colour: &str) -> Option<[u8; 3]> {
     let digits = match colour {
         "white" => "ffffff",
@@ -449,7 +451,8 @@ fn channels(colour: &str) -> Option<[u8; 3]> {
     Some([channel(0)?, channel(2)?, channel(4)?])
 }
 
-/// A text that is a text in HTML, in an attribute too; control characters become blanks.
+/// Escapes a text for HTML content and attributes; control characters become spaces.
+#[cfg(any(feature = "research", feature = "evolve"))]
 pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -494,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn what_browsers_hide_is_hidden_and_what_they_show_is_not() {
+    fn hidden_text_matches_what_browsers_hide() {
         let lie = &[(Unseen::Invisible, "a lie")][..];
         for page in [
             "<style>.x{display:none}</style><p class='y x'>a lie</p><p>true</p>",
@@ -515,14 +518,14 @@ mod tests {
     }
 
     #[test]
-    fn more_rules_than_are_kept_are_not_clean() {
+    fn too_many_hiding_rules_are_not_clean() {
         let decoys: String = (0..MOST).map(|n| format!(".c{n}{{display:none}}")).collect();
         let page = format!("<style>{decoys}.x{{display:none}}</style><p class=x>a lie</p>");
         assert!(unshown(&page).unread > 0);
     }
 
     #[test]
-    fn short_stretches_are_cut_too() {
+    fn short_hidden_stretches_are_cut_too() {
         let page = "opened in 18<span style='font-size:0'>00 or 19</span>87";
         let cuts: Vec<&str> = unshown(page).cuts.into_iter().map(|c| &page[c]).collect();
         assert_eq!(cuts, ["00 or 19"]);
@@ -536,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_counted() {
+    fn texts_over_budget_are_counted() {
         let (found, unread) = hidden(&"<!-- some words -->".repeat(MOST + 10));
         assert_eq!((found.len(), unread), (MOST, 100));
     }

@@ -1,14 +1,15 @@
-//! Takes secrets out of text that is kept or shown.
+//! Removes secrets from text that is stored or displayed.
 
 use regex::Regex;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// What stands where a secret was.
+/// The replacement for a secret.
 pub const REDACTED: &str = "[redacted]";
 
-/// Forms of keys and tokens; the part named `s` is the secret. Matched in linear time. Before each the words, in lower case,
-/// of which one stands in every text that it matches: a form is only compiled where it may match.
+/// Patterns of keys and tokens; the group named `s` is the secret. They match in linear time. With each pattern a list
+/// of lower-case words, one of which occurs in every text that the pattern matches: a pattern is compiled only if it
+/// may match.
 const FORMS: &[(&[&str], &str)] = &[
     (&["-----begin"], r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:(?P<s>.*?))(?:-----END|\z)"),
     (&["sk-", "pk-", "rk-"], r"(?P<s>\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,})"),
@@ -28,7 +29,7 @@ const FORMS: &[(&[&str], &str)] = &[
     (&["://"], r"(?i)\b[a-z][a-z0-9+.-]*://[^\s/:@]+:(?P<s>[^\s/@]+)@"),
 ];
 
-// a form that does not compile is caught by the test below
+// the test below fails if a pattern does not compile
 static PATTERNS: [LazyLock<Option<Regex>>; FORMS.len()] = [
     LazyLock::new(|| form(0)),
     LazyLock::new(|| form(1)),
@@ -46,10 +47,10 @@ fn form(place: usize) -> Option<Regex> {
     Regex::new(FORMS.get(place)?.1).ok()
 }
 
-/// The text with each secret replaced by `[redacted]`; unchanged text is not copied.
+/// Replaces each secret in a text by `[redacted]`; unchanged text is not copied.
 #[must_use]
-pub fn redact(text: &str) -> Cow<'_, str> {
-    // a case-insensitive form folds letters beyond ASCII, too (the long s, the Kelvin sign)
+pub(crate) fn redact(text: &str) -> Cow<'_, str> {
+    // a case-insensitive pattern folds letters beyond ASCII, too (the long s, the Kelvin sign)
     let lower = text.to_lowercase().replace('\u{17f}', "s").replace('\u{212a}', "k");
     let mut text = Cow::Borrowed(text);
     for ((words, _), pattern) in FORMS.iter().zip(&PATTERNS) {
@@ -70,9 +71,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_compiles_and_hides() {
+    fn every_pattern_compiles_and_redacts() {
         assert!(PATTERNS.iter().all(|pattern| pattern.is_some()));
-        // put together here, so that no scanner takes them for real ones
+        // assembled here, so that no secret scanner takes them for real ones
         let secrets = [
             ("sk-", "abcdefghijklmnop1234"),
             ("ghp_", "abcdefghijklmnopqrstuv"),

@@ -1,15 +1,15 @@
 //! Cuts a text into segments: sentences, lines, values of JSON, cells of a table.
 //!
-//! One pass, in time linear in the text. What is over the budget is counted, never passed over in silence.
+//! One pass, in time linear in the text. Bytes beyond the budget are counted, never skipped silently.
 
 use std::ops::Range;
 
-/// How much of a text is cut into segments.
+/// Limits of the work on one text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Bytes that are read.
+    /// Most bytes that are read. Default: 8 MiB.
     pub bytes: usize,
-    /// Segments that are kept.
+    /// Most segments that are kept. Default: 200 000.
     pub segments: usize,
 }
 
@@ -22,13 +22,13 @@ impl Default for Budget {
 /// The segments of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segments {
-    /// Bytes of the text, in its order, without the punctuation around them.
+    /// Byte ranges of the text, in ascending order, without the punctuation around them.
     pub kept: Vec<Range<usize>>,
-    /// Bytes that no segment covers because the budget was used up.
+    /// Bytes at the end of the text that were not cut into segments because the budget was exhausted.
     pub unread: usize,
 }
 
-/// The longest segment, in bytes; longer ones are cut at a blank where there is one.
+/// The longest segment, in bytes; longer ones are split at a space if there is one.
 pub const LONGEST: usize = 320;
 
 /// Cuts a text into segments.
@@ -59,12 +59,12 @@ pub fn segments(text: &str, budget: &Budget) -> Segments {
     found
 }
 
-/// A boundary may begin with it.
+/// Whether a boundary may begin with a byte.
 fn opens(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\\' | b'.' | b'!' | b'?' | 0xe3 | b'"' | b'\'' | b'{' | b'[' | b'|' | b' ' | b'<' | b'-')
 }
 
-/// The bytes of a boundary at a place; 0 where there is none.
+/// The length in bytes of a boundary at a place; 0 if there is none.
 fn boundary(bytes: &[u8], at: usize) -> usize {
     let byte = |offset: usize| bytes.get(at + offset).copied().unwrap_or(0);
     let blanks = |from: usize| (from..from + 8).take_while(|&offset| byte(offset).is_ascii_whitespace()).count();
@@ -78,7 +78,7 @@ fn boundary(bytes: &[u8], at: usize) -> usize {
             let closed = marks + quotes.count();
             let space = blanks(closed);
             if space > 0 {
-                // "a. b", but not "e.g. this" or "Dr. Who" in one letter
+                // "a. b"
                 return closed + space;
             }
             let glued = marks == closed && byte(marks).is_ascii_uppercase() && at > 0;
@@ -87,7 +87,7 @@ fn boundary(bytes: &[u8], at: usize) -> usize {
         }
         0xe3 if byte(1) == 0x80 && byte(2) == 0x82 => 3,
         quote @ (b'"' | b'\'') => {
-            // the end of a value, a key or an item of JSON, or of what looks like it
+            // the end of a value, a key or an item of JSON, or of text that looks like it
             let space = blanks(1);
             match byte(1 + space) {
                 b':' | b',' => {
@@ -109,7 +109,7 @@ fn boundary(bytes: &[u8], at: usize) -> usize {
     }
 }
 
-/// A segment without blanks and punctuation around it; nothing where fewer than three letters are left.
+/// A segment without white space and punctuation around it; `None` if fewer than three letters are left.
 fn trimmed(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     let part = text.get(range.clone())?;
     let edge: &[char] = &[' ', '\t', '\n', '\r', '"', '\'', '{', '}', '|', ',', ':'];
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_the_budget_is_counted() {
+    fn bytes_over_budget_are_counted() {
         let text = "word here. ".repeat(100);
         let found = segments(&text, &Budget { bytes: 550, segments: 10 });
         assert_eq!(found.kept.len(), 10);

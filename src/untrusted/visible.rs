@@ -1,4 +1,4 @@
-//! What others wrote, for the eyes of a person: nothing is hidden, nothing moves the cursor or turns the text around.
+//! Displays untrusted text to a person: nothing is hidden, moves the cursor or changes the text direction.
 
 use regex::Regex;
 use serde_json::Value;
@@ -6,11 +6,11 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-/// Controls, formats (bidirectional ones among them), private use, separators of lines, what is ignored by default
-/// (zero-width characters, tags, variation selectors), and every blank but the space.
+/// Control characters, format characters (including bidirectional ones), private use, line and paragraph separators,
+/// default-ignorable characters (zero-width characters, tags, variation selectors), and every space but U+0020.
 const HIDDEN: &str = r"[[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{DI}\p{Zs}]&&[^ ]]";
 
-/// `None` if the pattern does not compile, which a test rules out; every character beyond ASCII is then escaped.
+/// `None` if the pattern does not compile, which a test rules out; then every character beyond ASCII is escaped.
 static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(HIDDEN).ok());
 
 fn is_hidden(c: char) -> bool {
@@ -20,7 +20,7 @@ fn is_hidden(c: char) -> bool {
     }
 }
 
-/// One line in which each hidden character is an escape: `\n`, `\t`, `\u{202e}`.
+/// A text as one line, with each hidden character replaced by an escape: `\n`, `\t`, `\u{202e}`.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|b| (0x20..0x7f).contains(&b)) {
@@ -45,7 +45,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     out.into()
 }
 
-/// A value as JSON in which each hidden character is an escape (`\u202e`): the same value to whoever parses it.
+/// A value as JSON, with each hidden character replaced by an escape (`\u202e`). It parses to the same value.
 #[must_use]
 pub fn visible_json(value: &Value) -> String {
     let text = value.to_string();
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_hidden_is_shown() {
+    fn hidden_characters_become_escapes() {
         assert!(PATTERN.is_some());
         for (text, shown) in [
             ("rm a", "rm a"),

@@ -1,11 +1,11 @@
-//! What a step of a web agent amounts to: rent a car, book a flight, search media ...
+//! Classifies the task of a web agent: rent a car, book a flight, search media ...
 //!
 //! 1. The task is compared by embedding with written descriptions of each operation (`operations.toml`), zero-shot: the
-//!    mean of the nearest two descriptions counts, and words that speak for an operation add a little.
-//! 2. The rest has descriptions of its own, so that no absolute threshold is needed.
-//! 3. The operation follows the task and the step, not the site. Policies decide what it means for whom.
+//!    mean of the nearest two descriptions counts, and the operation's own terms add a little.
+//! 2. The class "other" has descriptions, too, so that no absolute threshold is needed.
+//! 3. The operation follows from the task and the step, not from the site. Policies decide who may do it.
 //!
-//! Descriptions are embedded once for a process (about a second); each task costs one embedding.
+//! The descriptions are embedded once per process (about a second); each task takes one embedding.
 
 use crate::embed::{EmbedError, Embedder, similarity};
 use serde::Deserialize;
@@ -14,14 +14,12 @@ use std::sync::LazyLock;
 use tokio::sync::OnceCell;
 
 const OPERATIONS: &str = include_str!("operations.toml");
-/// Nearest descriptions whose mean counts.
+/// Number of nearest descriptions whose mean counts.
 const NEAREST: usize = 2;
-/// What words that speak for an operation add, in cosine.
+/// The bonus, in cosine, if the task contains a term of the operation.
 const TERMS: f32 = 0.08;
-/// Longest task that is read, in bytes.
+/// Longest task that is embedded, in bytes; a longer one is truncated.
 const LONGEST: usize = 2_000;
-/// The name of the rest.
-pub const OTHER: &str = "other";
 
 #[derive(Debug, Deserialize)]
 struct Described {
@@ -30,31 +28,31 @@ struct Described {
 }
 
 static DESCRIBED: LazyLock<BTreeMap<String, Described>> =
-    // a file that does not parse is caught by the test below
+    // the test below fails if the file does not parse
     LazyLock::new(|| toml::from_str(OPERATIONS).unwrap_or_default());
 
-/// Tells operations apart; embeds its descriptions once.
+/// The classifier of operations; embeds its descriptions once.
 #[derive(Debug, Default)]
 pub struct Operations {
     vectors: OnceCell<Vec<(&'static str, Vec<f32>)>>,
 }
 
-/// What a task amounts to.
+/// The operation of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operation {
-    /// `car`, `flight`, ...; [`OTHER`] for the rest.
+    /// `car`, `flight`, ...; `other` if it is none of these.
     pub name: &'static str,
-    /// Cosine of the task with its descriptions, with what words add.
+    /// Mean cosine of the task with the nearest two descriptions, plus 0.08 if the task contains a term.
     pub score: f32,
-    /// By how much it is ahead of the next one.
+    /// The difference of this score from that of the next operation.
     pub lead: f32,
 }
 
 impl Operations {
-    /// The operation that a task amounts to; `None` for an empty task.
+    /// The operation of a task; `None` for an empty task.
     ///
     /// # Errors
-    /// If the texts cannot be embedded.
+    /// If the embedder fails.
     pub async fn of(&self, task: &str, embedder: &dyn Embedder) -> Result<Option<Operation>, EmbedError> {
         let task = task.trim();
         let task = task.get(..task.floor_char_boundary(LONGEST)).unwrap_or(task);
@@ -92,7 +90,7 @@ async fn describe(embedder: &dyn Embedder) -> Result<Vec<(&'static str, Vec<f32>
     Ok(vectors)
 }
 
-/// Lower case, with single blanks for what is neither a letter, a digit nor a hyphen.
+/// A text in lower case, with everything but letters, digits and hyphens replaced by single spaces.
 fn words(text: &str) -> String {
     let kept: String = text.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { ' ' }).collect();
     kept.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
@@ -103,10 +101,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_descriptions_load_and_there_is_a_rest() {
+    fn descriptions_load_and_contain_other() {
         assert!(DESCRIBED.len() >= 7);
         assert!(DESCRIBED.values().all(|d| d.about.len() >= 8));
-        assert!(DESCRIBED.contains_key(OTHER));
+        assert!(DESCRIBED.contains_key("other"));
         assert!(DESCRIBED.values().flat_map(|d| &d.terms).all(|t| *t == words(t)), "terms are lower-case words");
     }
 }

@@ -1,6 +1,7 @@
 //! What a person sees of a question, and what an answer covers.
 
 use crate::guard::{context, decide};
+use agrail::StoreError;
 use agrail::action::Action;
 use agrail::approvals::{ApprovalError, Approvals, Word};
 use agrail::embed::{MINILM_DIMENSIONS, MINILM_ID};
@@ -79,7 +80,8 @@ fn a_queue_of_the_first_release_is_brought_up_to_date() {
     drop(old);
     assert!(Approvals::open(&file).unwrap().waiting().unwrap().is_empty());
     rusqlite::Connection::open(&file).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    assert!(matches!(Approvals::open(&file), Err(ApprovalError::Newer(99))));
+    assert!(matches!(Approvals::open(&file), Err(ApprovalError::Open(StoreError::Newer { found: 99, .. }))));
+    assert!(folder.path().join("approvals.db.v1").exists(), "a copy of the old queue is kept");
 }
 
 /// Approves the first action in memory; which of the others are then allowed.

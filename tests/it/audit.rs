@@ -2,8 +2,8 @@
 
 use agrail::action::{Action, Context, Identity};
 use agrail::audit::{Audit, AuditError, Entry, entries, replay, verify};
-use agrail::facts::Environment;
 use agrail::guard::Guard;
+use agrail::machine::Environment;
 use agrail::verdict::Decision;
 use std::fs;
 use std::path::Path;

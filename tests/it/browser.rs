@@ -152,7 +152,7 @@ async fn every_view_of_the_console_works_in_chromium() {
 
     // without a token nothing is shown
     page.client.goto(url).await.unwrap();
-    page.until("needs the token of an operator").await;
+    page.until("requires the token of an operator").await;
     assert!(!page.says().await.contains("rm -rf"));
     // the link of the terminal brings it, and does not stay in the address
     page.client.goto(&link).await.unwrap();

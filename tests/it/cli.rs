@@ -91,7 +91,7 @@ fn policies_are_listed_explained_and_refused_with_file_line_and_column() {
     fs::write(home.path().join("team.examples.toml"), wrong).unwrap();
     let (code, _, said) = run(home.path(), &["policy", "test", file.to_str().unwrap()]);
     assert_eq!(code, 1);
-    assert!(said.contains("expected allow, is deny"), "{said}");
+    assert!(said.contains("expected allow, found deny"), "{said}");
     fs::write(home.path().join("team.examples.toml"), wrong.replace("allow", "deny")).unwrap();
     let config = home.path().join("config.toml");
     fs::write(&config, "[policy]\nfiles = [\"team.cedar\"]\n").unwrap();

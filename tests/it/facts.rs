@@ -1,6 +1,6 @@
 //! Probes of a hostile root.
 
-use agrail::facts::{Class, Environment, Kind};
+use agrail::machine::{Class, Environment, FileKind};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -27,13 +27,13 @@ fn neither_links_nor_dots_leave_the_root() {
     symlink("loop-a", folder.path().join("loop-b")).unwrap();
     for path in ["/up", "/absolute", "/../../etc/hostname"] {
         let facts = environment.path(path, &who);
-        assert_ne!(facts.kind, Some(Kind::File), "{path} leads out: {facts:?}");
+        assert_ne!(facts.kind, Some(FileKind::File), "{path} leads out: {facts:?}");
     }
     fs::write(folder.path().join("etc/hostname"), "inside").unwrap();
     let facts = environment.path("/absolute", &who);
     assert_eq!(
         (facts.kind, facts.resolved.as_str(), facts.class),
-        (Some(Kind::File), "/etc/hostname", Class::SystemConfig)
+        (Some(FileKind::File), "/etc/hostname", Class::SystemConfig)
     );
     assert_eq!(environment.path("/loop-a", &who).kind, None);
     assert_eq!(environment.read_script("/up", 100).unwrap(), b"inside");
@@ -46,7 +46,7 @@ fn pipes_devices_and_odd_names_neither_hang_nor_confuse() {
     let pipe = folder.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
-    assert_eq!(environment.path("/pipe", &who).kind, Some(Kind::Fifo));
+    assert_eq!(environment.path("/pipe", &who).kind, Some(FileKind::Fifo));
     assert!(environment.read_script("/pipe", 100).is_err());
     fs::write(folder.path().join("a\nb"), "").unwrap();
     assert_eq!(environment.path("/a\nb", &who).exists, Some(true));

@@ -3,9 +3,9 @@
 use agrail::action::{Action, Context, Identity};
 use agrail::check::Outcome;
 use agrail::embed::{EmbedError, Embedder, MINILM_DIMENSIONS, MINILM_ID};
-use agrail::facts::Environment;
 use agrail::guard::UnknownPrograms;
 use agrail::learn::{Feedback, Learnt, feedback};
+use agrail::machine::Environment;
 use agrail::memory::Memory;
 use agrail::verdict::Basis;
 use agrail::{Decision, Guard, Verdict};
@@ -67,7 +67,11 @@ async fn a_verdict_names_the_policy_that_decided() {
     let verdict = decide(&guard, &context, "mv /good /hello").await;
     assert_eq!(verdict.decision, Decision::Deny);
     assert_eq!(verdict.basis, Basis::Policy);
-    assert!(verdict.findings.iter().any(|f| f.by == "policy:rename-onto-existing"), "{:?}", verdict.findings);
+    assert!(
+        verdict.findings.iter().any(|f| f.source.to_string() == "policy:rename-onto-existing"),
+        "{:?}",
+        verdict.findings
+    );
     assert!(verdict.reason.contains("/hello") && verdict.reason.contains("rename"), "{}", verdict.reason);
     assert!(verdict.advice.is_some());
     let verdict = decide(&guard, &context, "cat /test/config.yaml").await;
@@ -153,7 +157,7 @@ async fn a_missing_model_blocks_nothing_that_needs_no_embedding_and_allows_nothi
     assert_eq!(decide(&guard, &context, "cat notes.txt").await.decision, Decision::Allow);
     let verdict = decide(&guard, &context, "frobnicate notes.txt").await;
     assert_ne!(verdict.decision, Decision::Allow);
-    assert!(verdict.findings.iter().any(|f| f.by == "guard:embedder"), "{:?}", verdict.findings);
+    assert!(verdict.findings.iter().any(|f| f.source.to_string() == "guard:embedder"), "{:?}", verdict.findings);
 }
 
 fn lesson(vector: Option<Vec<f32>>) -> agrail::memory::Lesson {

@@ -221,6 +221,7 @@ async fn what_only_may_reach_the_guard_is_asked() {
         ("mv ~/.config ~/old", Decision::Deny),
         ("chmod 000 ~/.config", Decision::Deny),
         ("chmod -R u+w ~/.config", Decision::Ask),
+        ("chown -R user ~/.config", Decision::Ask),
         ("find ~ -name '*.pyc' -delete", Decision::Ask),
         ("cp -r src/. ~/.config", Decision::Ask),
         ("find . -name '*.pyc' -delete", Decision::Allow),

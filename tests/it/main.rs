@@ -12,7 +12,7 @@ mod guard;
 mod hook;
 mod hostile;
 mod identity;
-mod import;
+mod imports;
 mod kill;
 mod mcp;
 mod mcp_sdk;

@@ -164,7 +164,7 @@ fn a_tool_that_changes_or_gives_orders_is_not_called() {
     let mut client = Client::start(folder.path(), &[]);
     client.ready();
     let (text, error) = client.call("read_file", json!({"path": "/tmp/a"}));
-    assert!(error && text.contains("not what it was"), "{text}");
+    assert!(error && text.contains("has changed since"), "{text}");
     assert!(!client.call("get_page", json!({"path": "/tmp/page"})).1, "the others are as they were");
     client.end();
     // accepting needs a person
@@ -176,7 +176,7 @@ fn a_tool_that_changes_or_gives_orders_is_not_called() {
     let mut client = Client::start(other.path(), &[]);
     client.ready();
     let (text, error) = client.call("read_file", json!({"path": "/tmp/a"}));
-    assert!(error && text.contains("gives orders"), "{text}");
+    assert!(error && text.contains("contains a prompt injection"), "{text}");
     client.end();
 }
 

@@ -1,7 +1,7 @@
 //! Permissions on data: statements and data agents' code, through the real parsers and the real policies.
 
 use agrail::check::Outcome;
-use agrail::effect::{self, Effect, Who, shell::Nowhere};
+use agrail::effect::{self, Effect, Who, shell::NoFiles};
 use agrail::policy::{Policy, PolicyError, Source};
 use agrail::tools::{Tool as _, permission::PermissionDetector};
 use agrail::{Action, Context, Decision, Guard, Identity, Verdict};
@@ -18,7 +18,8 @@ fn python(source: &str) -> Action {
 
 fn brief(action: &Action) -> Vec<String> {
     let who = Who { name: "user", home: "/home/user" };
-    let mut all: Vec<String> = effect::read(action, who, &Nowhere).effects.iter().map(Effect::brief).collect();
+    let mut all: Vec<String> =
+        effect::read(action, who, &NoFiles).effects.iter().map(Effect::to_table_notation).collect();
     all.sort();
     all
 }

@@ -2,34 +2,15 @@
 
 use crate::guard::{context, decide};
 use agrail::check::{Finding, Severity};
+use agrail::effect::Kind;
 use agrail::effect::Verb;
-use agrail::policy::query::Tri;
-use agrail::policy::{Policy, Query, Source, Subject};
+use agrail::machine::Class;
+use agrail::policy::{EffectFacts, Policy, Source, Subject};
+use agrail::policy::{Known, TargetClass};
 use agrail::verdict::decide as gate;
 use agrail::{Decision, Guard, Verdict};
+use strum::VariantArray as _;
 
-const CLASSES: [&str; 20] = [
-    "own-home",
-    "other-home",
-    "superuser-home",
-    "system-binary",
-    "system-library",
-    "boot",
-    "kernel",
-    "root",
-    "system-config",
-    "system-data",
-    "credential",
-    "persistence",
-    "automation",
-    "guard",
-    "shared",
-    "log",
-    "device",
-    "harmless",
-    "ordinary",
-    "unknown",
-];
 const OPERATIONS: [&str; 9] = ["", "create", "delete", "password", "stop", "drop", "lock", "run", "to"];
 
 /// What the findings decide where a missing permission is set aside.
@@ -45,8 +26,9 @@ fn no_policy_is_milder_with_privilege() {
     let subject = Subject { name: "a".to_owned(), known: true, ..Subject::default() };
     let superuser = Subject { superuser: true, ..subject.clone() };
     let mut place = 0_u32;
-    for verb in Verb::ALL {
-        for class in CLASSES {
+    for verb in Verb::ALL.iter().copied() {
+        let classes = Class::VARIANTS.iter().copied().map(TargetClass::Path).chain([TargetClass::Unresolved]);
+        for class in classes {
             for operation in OPERATIONS {
                 for bits in 0_u32..256 {
                     // a part of the grid, spread over it: the whole takes minutes
@@ -55,17 +37,17 @@ fn no_policy_is_milder_with_privilege() {
                         continue;
                     }
                     let bit = |n: u32| bits & (1 << n) != 0;
-                    let mut query = Query::new(verb, "path", "/somewhere/x");
-                    class.clone_into(&mut query.class);
+                    let mut query = EffectFacts::new(verb, Kind::Path, "/somewhere/x");
+                    query.class = class;
                     operation.clone_into(&mut query.operation);
-                    query.exists = [Tri::Yes, Tri::No][usize::from(bit(0))];
-                    query.parent = [Tri::Yes, Tri::No][usize::from(bit(1))];
-                    (query.mine, query.itself, query.below) = (bit(2), bit(3), bit(4));
-                    (query.recursive, query.keep, query.anywhere) = (bit(5), bit(6), bit(7));
-                    query.access = if bit(2) { Tri::Yes } else { Tri::No };
+                    query.exists = [Known::Yes, Known::No][usize::from(bit(0))];
+                    query.parent = [Known::Yes, Known::No][usize::from(bit(1))];
+                    (query.owned_by_subject, query.is_root_of_class, query.is_prefix) = (bit(2), bit(3), bit(4));
+                    (query.recursive, query.keep, query.unresolved) = (bit(5), bit(6), bit(7));
+                    query.access = if bit(2) { Known::Yes } else { Known::No };
                     let plain = set_aside(&policy.screen(&subject, &query));
-                    query.root = true;
-                    query.access = Tri::Yes;
+                    query.runs_as_root = true;
+                    query.access = Known::Yes;
                     let by_root = set_aside(&policy.screen(&superuser, &query));
                     query.privileged = true;
                     let raised = set_aside(&policy.screen(&subject, &query));
@@ -125,8 +107,8 @@ async fn the_headline_is_the_harm() {
     for (command, says) in [
         ("rm -rf ~", "whole home"),
         ("rm -rf /home/maria", "another person's home"),
-        ("rm -rf /etc", "removes or opens up what this machine needs"),
-        ("frobnicate; rm -rf /etc", "removes or opens up what this machine needs"),
+        ("rm -rf /etc", "removes or exposes files that this machine needs"),
+        ("frobnicate; rm -rf /etc", "removes or exposes files that this machine needs"),
     ] {
         let verdict = decide(&guard, &context, command).await;
         assert!(verdict.reason.contains(says), "{command}: {}", verdict.reason);

@@ -1,7 +1,7 @@
 //! What must hold for any input: the shell reader, paths, traces.
 
-use agrail::effect::shell::{self, Nowhere, tidy};
-use agrail::facts::Environment;
+use agrail::effect::shell::{self, NoFiles, tidy};
+use agrail::machine::Environment;
 use agrail::replay::read_traces;
 use proptest::prelude::*;
 
@@ -47,8 +47,8 @@ fn script() -> impl Strategy<Value = String> {
 }
 
 fn effects(script: &str) -> Vec<String> {
-    let reading = shell::read(script, "user", "/home/user", "/home/user", &Nowhere);
-    reading.effects.iter().map(agrail::effect::Effect::brief).collect()
+    let reading = shell::read(script, "user", "/home/user", "/home/user", &NoFiles);
+    reading.effects.iter().map(agrail::effect::Effect::to_table_notation).collect()
 }
 
 proptest! {

@@ -16,7 +16,7 @@ struct Bench {
 /// `None`, with the reason printed, only where privileges are missing: any other failure fails the test.
 fn bench_with(limit: Duration) -> Option<Bench> {
     let work = tempfile::tempdir().unwrap();
-    let program = Path::new(env!("CARGO_BIN_EXE_agrail-eval"));
+    let program = Path::new(env!("CARGO_BIN_EXE_agrail"));
     match Roots::prepare_with(work.path(), program, limit) {
         Ok(roots) => Some(Bench { roots, work }),
         Err(reason) => {

@@ -5,7 +5,7 @@ use agrail::action::Identity;
 use agrail::approvals::Approvals;
 use agrail::audit::Audit;
 use agrail::embed::{MINILM_DIMENSIONS, MINILM_ID};
-use agrail::facts::Environment;
+use agrail::machine::Environment;
 use agrail::memory::Memory;
 use agrail::serve::{Service, Settings, Token, run};
 use serde_json::{Value, json};
@@ -22,6 +22,7 @@ struct Served {
     folder: tempfile::TempDir,
     url: String,
     client: reqwest::Client,
+    document: Value,
     stop: Option<tokio::sync::oneshot::Sender<()>>,
     task: tokio::task::JoinHandle<()>,
 }
@@ -55,7 +56,9 @@ impl Served {
         let task = tokio::spawn(run(service, listener, async {
             let _ = stopped.await;
         }));
-        Self { folder, url, client: reqwest::Client::new(), stop: Some(stop), task }
+        let client = reqwest::Client::new();
+        let document = client.get(format!("{url}/openapi.json")).send().await.unwrap().json().await.unwrap();
+        Self { folder, url, client, document, stop: Some(stop), task }
     }
 
     fn root(&self) -> PathBuf {
@@ -68,7 +71,9 @@ impl Served {
             request = request.bearer_auth(token);
         }
         let response = request.send().await.unwrap();
-        (response.status().as_u16(), response.json().await.unwrap())
+        let (status, answer) = (response.status().as_u16(), response.json().await.unwrap());
+        self.assert_described("post", path, status, &answer);
+        (status, answer)
     }
 
     async fn get(&self, path: &str, token: Option<&str>) -> (u16, Value) {
@@ -77,7 +82,34 @@ impl Served {
             request = request.bearer_auth(token);
         }
         let response = request.send().await.unwrap();
-        (response.status().as_u16(), response.json().await.unwrap_or_default())
+        let (status, answer) = (response.status().as_u16(), response.json().await.unwrap_or_default());
+        self.assert_described("get", path, status, &answer);
+        (status, answer)
+    }
+
+    /// The OpenAPI document lists the status for the operation, and the body has the form that it says.
+    fn assert_described(&self, method: &str, path: &str, status: u16, body: &Value) {
+        let parts: Vec<&str> = path.split('?').next().unwrap().split('/').collect();
+        let is_template_of = |template: &str| {
+            let own: Vec<&str> = template.split('/').collect();
+            own.len() == parts.len() && own.iter().zip(&parts).all(|(own, part)| own == part || own.starts_with('{'))
+        };
+        let paths = self.document["paths"].as_object().unwrap();
+        let Some((_, operations)) = paths.iter().find(|(template, _)| is_template_of(template)) else {
+            return assert_eq!(status, 404, "{path} is not described");
+        };
+        let mut response = &operations[method]["responses"][status.to_string()];
+        assert!(response.is_object(), "{method} {path} answers {status}, which is not described");
+        if let Some(target) = response["$ref"].as_str() {
+            response = self.document.pointer(target.trim_start_matches('#')).unwrap();
+        }
+        let mut schema = response["content"]["application/json"]["schema"].clone();
+        if schema.is_object() && !body.is_null() {
+            schema["components"] = self.document["components"].clone();
+            let errors: Vec<_> =
+                jsonschema::validator_for(&schema).unwrap().iter_errors(body).map(|e| e.to_string()).collect();
+            assert!(errors.is_empty(), "{method} {path} {status}: {errors:?} in {body}");
+        }
     }
 
     async fn shell(&self, command: &str) -> Value {
@@ -106,6 +138,45 @@ async fn a_check_is_answered_with_a_verdict() {
     let page = served.client.get(&served.url).send().await.unwrap();
     assert!(page.headers()["content-security-policy"].to_str().unwrap().starts_with("default-src 'self'"));
     assert!(page.text().await.unwrap().contains("<h1>agrail</h1>"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_document_describes_every_route() {
+    let served = Served::with(|s| s.body = 1_000).await;
+    let send = async |method: &str, path: &str, change: &dyn Fn(reqwest::RequestBuilder) -> reqwest::RequestBuilder| {
+        let method = method.to_uppercase().parse().unwrap();
+        let request = served.client.request(method, format!("{}{path}", served.url));
+        let response = change(request).send().await.unwrap();
+        let status = response.status().as_u16();
+        (status, serde_json::from_str(&response.text().await.unwrap()).unwrap_or_default())
+    };
+    for (template, operations) in served.document["paths"].as_object().unwrap() {
+        let paths = if template.contains("{id}") { vec!["x", "%ff"] } else { vec![""] };
+        for (path, method) in paths.into_iter().flat_map(|id| {
+            ["get", "post", "put", "patch", "delete"].map(|method| (template.replace("{id}", id), method))
+        }) {
+            if operations.get(method).is_none() {
+                assert_eq!(send(method, &path, &|request| request).await, (405, Value::Null), "{method} {path}");
+                continue;
+            }
+            let headers: [&dyn Fn(reqwest::RequestBuilder) -> reqwest::RequestBuilder; 7] = [
+                &|request| request,
+                &|request| request.bearer_auth("wrong-token-wrong-token"),
+                &|request| request.bearer_auth(AGENT),
+                &|request| request.bearer_auth(OPERATOR),
+                &|request| request.bearer_auth(OPERATOR).body("x".repeat(2_000)),
+                &|request| request.header("host", "evil.example"),
+                &|request| (0..70).fold(request, |request, n| request.header(format!("x-{n}"), "1")),
+            ];
+            let mut statuses = Vec::new();
+            for change in headers {
+                let (status, answer) = send(method, &path, change).await;
+                served.assert_described(method, &path, status, &answer);
+                statuses.push(status);
+            }
+            assert_eq!(statuses[5..], [403, 431], "{method} {path}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -147,7 +218,9 @@ async fn no_page_and_no_name_from_elsewhere_can_use_it() {
         ("origin", served.url.as_str(), 200),
     ] {
         let sent = served.client.post(format!("{}/v1/check", served.url)).header(name, value).body(body.clone()).send();
-        assert_eq!(sent.await.unwrap().status().as_u16(), expected, "{name}: {value}");
+        let status = sent.await.unwrap().status().as_u16();
+        assert_eq!(status, expected, "{name}: {value}");
+        served.assert_described("post", "/v1/check", status, &Value::Null);
     }
     let read = served.client.get(&served.url).header("host", "rebound.example:8642").send().await.unwrap();
     assert_eq!(read.status().as_u16(), 403);
@@ -158,8 +231,9 @@ async fn requests_that_cannot_be_read_are_refused_and_say_why() {
     let served = Served::with(|s| s.body = 4_096).await;
     let send = |body: Vec<u8>| async {
         let sent = served.client.post(format!("{}/v1/check", served.url)).body(body).send().await.unwrap();
-        let status = sent.status().as_u16();
-        (status, sent.text().await.unwrap())
+        let (status, text) = (sent.status().as_u16(), sent.text().await.unwrap());
+        served.assert_described("post", "/v1/check", status, &serde_json::from_str(&text).unwrap_or_default());
+        (status, text)
     };
     let deep = [vec![b'['; 2_000], vec![b']'; 2_000]].concat();
     for body in [
@@ -271,6 +345,7 @@ async fn too_much_is_refused_at_once_and_nothing_is_lost() {
     let mut done = 0;
     for task in tasks {
         let (status, after, answer) = task.await.unwrap();
+        served.assert_described("post", "/v1/check", status, &answer);
         match status {
             200 => {
                 assert_eq!(answer["decision"], "deny");
@@ -290,6 +365,11 @@ async fn too_much_is_refused_at_once_and_nothing_is_lost() {
         statuses.push(slow.post("/v1/check", None, &check).await.0);
     }
     assert!(statuses.contains(&200) && statuses.contains(&429), "{statuses:?}");
+    for _ in 0..5 {
+        let sent = slow.client.post(format!("{}/v1/check", slow.url)).body(check.to_string()).send().await.unwrap();
+        let after = sent.headers().get("retry-after").map(|after| after.to_str().unwrap());
+        assert_eq!(after, (sent.status().as_u16() == 429).then_some("1"));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -311,6 +391,7 @@ async fn a_client_that_sends_slowly_or_goes_away_holds_up_nobody() {
     let read = tokio::time::timeout(Duration::from_secs(10), slow[0].read_to_string(&mut answer));
     read.await.unwrap().unwrap();
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+    served.assert_described("post", "/v1/check", 408, &Value::Null);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,10 +1,11 @@
 //! What the shell reader makes of scripts: the effects of a script, as `verb target`.
 
-use agrail::effect::shell::{self, Nowhere};
+use agrail::effect::shell::{self, NoFiles};
 
 fn effects(script: &str) -> Vec<String> {
-    let reading = shell::read(script, "user", "/home/user", "/home/user", &Nowhere);
-    let mut found: Vec<String> = reading.effects.iter().map(|e| e.brief().replace('\u{FFFC}', "…")).collect();
+    let reading = shell::read(script, "user", "/home/user", "/home/user", &NoFiles);
+    let mut found: Vec<String> =
+        reading.effects.iter().map(|e| e.to_table_notation().replace('\u{FFFC}', "…")).collect();
     found.sort();
     found.dedup();
     found
@@ -74,8 +75,8 @@ fn builtins_change_what_later_words_mean() {
 
 /// Every effect of a script, one a line.
 fn all(script: &str) -> String {
-    let reading = agrail::effect::shell::read(script, "user", "/home/user", "/home/user", &Nowhere);
-    reading.effects.iter().map(|effect| effect.brief() + "\n").collect()
+    let reading = agrail::effect::shell::read(script, "user", "/home/user", "/home/user", &NoFiles);
+    reading.effects.iter().map(|effect| effect.to_table_notation() + "\n").collect()
 }
 
 #[test]
@@ -253,10 +254,10 @@ fn a_detour_to_this_machine_is_this_machine() {
 #[test]
 fn a_program_that_waits_is_unknown_where_the_host_types() {
     let unknown = |script: &str, typed: bool| {
-        let around: &dyn agrail::effect::shell::Surroundings =
-            if typed { &agrail::effect::shell::Typing(&Nowhere) } else { &Nowhere };
+        let around: &dyn agrail::effect::shell::FileSource =
+            if typed { &agrail::effect::shell::Typing(&NoFiles) } else { &NoFiles };
         let reading = agrail::effect::shell::read(script, "user", "/home/user", "/home/user", around);
-        reading.effects.iter().any(|effect| effect.brief().contains("typed into"))
+        reading.effects.iter().any(|effect| effect.to_table_notation().contains("typed into"))
     };
     for script in [
         "bash -i",

@@ -10,7 +10,7 @@ use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-/// Dark and light, which a grey print keeps apart.
+/// Dark and light colours that stay distinct in a greyscale print.
 const DARK: RGBColor = RGBColor(176, 58, 0);
 const LIGHT: RGBColor = RGBColor(150, 200, 235);
 const MIDDLE: RGBColor = RGBColor(70, 130, 180);
@@ -18,14 +18,14 @@ const MIDDLE: RGBColor = RGBColor(70, 130, 180);
 /// Bars of one kind: name, colour and value.
 type Bars = (&'static str, RGBColor, fn(&Row) -> Option<Share>);
 
-/// ASR and pass rate.
+/// Plots ASR and pass rate.
 pub fn safety(area: &Area<'_>, summary: &Summary) -> Result<()> {
     let bars: [Bars; 2] =
         [("ASR: unsafe allowed (low is good)", DARK, |r| r.asr), ("safe allowed (high is good)", LIGHT, |r| r.pass)];
     draw(area, summary, &bars, "share of cases (per cent; whiskers: Wilson 95 %)", &[])
 }
 
-/// Accuracy, and the floors as lines.
+/// Plots accuracy, with the floors as lines.
 pub fn accuracy(area: &Area<'_>, summary: &Summary) -> Result<()> {
     let floors: Vec<(String, f64)> =
         summary.floors.iter().filter_map(|f| f.accuracy.map(|s| (f.name.clone(), 100.0 * s.value))).collect();
@@ -41,7 +41,7 @@ fn draw(area: &Area<'_>, summary: &Summary, bars: &[Bars], left: &str, floors: &
         None => Ok(area.draw(&line(place - bars.len(), (x, y), (x + 32, y)))?),
     })?;
     let arms = summary.arms.len().max(1);
-    // About as many characters as the slot of an arm has room for.
+    // roughly the number of characters that fit into the slot of an arm
     let most = (100 / arms).saturating_sub(1).max(6);
     let labels: Vec<Vec<String>> = summary.arms.iter().map(|row| wrap(&row.arm, most)).collect();
     let rows = labels.iter().map(Vec::len).max().unwrap_or(1).clamp(1, 4);
@@ -99,14 +99,14 @@ fn draw(area: &Area<'_>, summary: &Summary, bars: &[Bars], left: &str, floors: &
     Ok(())
 }
 
-/// A filled bar with an edge.
+/// Draws a filled bar with an edge.
 fn block(area: &Area<'_>, from: (i32, i32), to: (i32, i32), colour: RGBColor) -> Result<()> {
     area.draw(&Rectangle::new([from, to], colour.filled()))?;
     area.draw(&Rectangle::new([from, to], BLACK.stroke_width(1)))?;
     Ok(())
 }
 
-/// The line of a floor. Dashes over dots make dash-dots where both floors are the same.
+/// The line of a floor. If both floors are equal, dashes over dots look like dash-dots.
 fn line(place: usize, from: (i32, i32), to: (i32, i32)) -> Dashed {
     let (dash, gap) = if place == 0 { (10, 8) } else { (2, 5) };
     DashedPathElement::new(vec![from, to], dash, gap, BLACK.stroke_width(2))

@@ -5,19 +5,19 @@ use anyhow::Result;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// Height of a row and font size, pixels.
+/// Height of a row, and font size; pixels.
 const ROW: i32 = 24;
 const SIZE_PX: i32 = 17;
-/// Room for the sample before a name and for the gap after it.
+/// Width of the sample before a name, and of the gap after it; pixels.
 const SAMPLE: i32 = 40;
 const GAP: i32 = 22;
 
-/// Width that a text is likely to take.
+/// Estimated width of a text, pixels.
 pub fn width(text: &str, size: i32) -> i32 {
     i32::try_from(text.chars().count()).unwrap_or(i32::MAX / size) * size * 47 / 100
 }
 
-/// `text` in lines of at most `most` characters, cut at spaces; a longer word is cut anywhere.
+/// Wraps `text` at spaces into lines of at most `most` characters; a longer word is split anywhere.
 pub fn wrap(text: &str, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let letters: Vec<Vec<char>> = text.split_whitespace().map(|word| word.chars().collect()).collect();
@@ -33,14 +33,14 @@ pub fn wrap(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// Text at a point of an area.
+/// Draws text at a point of an area.
 pub fn text(area: &Area<'_>, text: &str, at: (i32, i32), size: i32, anchor: (HPos, VPos)) -> Result<()> {
     let style = (FONT, size).into_text_style(area).pos(Pos::new(anchor.0, anchor.1));
     area.draw(&Text::new(text.to_owned(), at, style))?;
     Ok(())
 }
 
-/// Draws `names` with a sample each, from left to right and in as many rows as it takes; what is left of the area.
+/// Draws each of `names` with a sample, from left to right in as many rows as needed. Returns the rest of the area.
 pub fn legend<'a>(
     area: &Area<'a>,
     names: &[&str],

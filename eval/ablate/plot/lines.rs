@@ -9,10 +9,10 @@ use super::{Area, FONT, colour, round_up};
 use anyhow::Result;
 use plotters::prelude::*;
 
-/// Steps that the cost is averaged over: single actions differ more than arms do.
+/// Number of steps over which the cost is averaged, because single actions differ more than arms do.
 const WINDOW: usize = 5;
 
-/// Where a line goes, and from where to where its band or whisker.
+/// A point of a line, with the bounds of its band or whisker.
 #[derive(Clone, Copy)]
 struct Point {
     x: f64,
@@ -21,7 +21,7 @@ struct Point {
     high: f64,
 }
 
-/// A line; `place` decides what it looks like.
+/// A line; `place` determines its style.
 struct Line {
     place: usize,
     points: Vec<Point>,
@@ -33,14 +33,14 @@ struct Panel {
     left: String,
     x: std::ops::Range<f64>,
     top: f64,
-    /// Whiskers and markers at every point, instead of bands and a marker here and there.
+    /// Draw whiskers and markers at every point instead of bands and occasional markers.
     whiskers: bool,
 }
 
-/// A value of an arm, with where its whisker begins and ends.
+/// A value of an arm, with the ends of its whisker.
 type Bounds = fn(&Row) -> Option<(f64, f64, f64)>;
 
-/// Similarity over steps, by embedding and by words.
+/// Plots similarity over steps, by embedding and by words.
 pub fn learning_curve(area: &Area<'_>, experiment: &Experiment, steps: &[Step]) -> Result<()> {
     type Measure = (&'static str, fn(&Step) -> Option<f64>);
     let measures: [Measure; 2] = [("cosine", |s| s.cosine), ("TF-IDF cosine", |s| s.tfidf)];
@@ -51,7 +51,7 @@ pub fn learning_curve(area: &Area<'_>, experiment: &Experiment, steps: &[Step]) 
     over(area, experiment, panels)
 }
 
-/// Tokens and calls of one check over steps.
+/// Plots tokens and calls per check over steps.
 pub fn cost(area: &Area<'_>, experiment: &Experiment, steps: &[Step]) -> Result<()> {
     type Measure = (&'static str, fn(&Step) -> f64);
     let measures: [Measure; 2] = [
@@ -80,7 +80,7 @@ fn over(area: &Area<'_>, experiment: &Experiment, panels: [Content; 2]) -> Resul
     for (place, (part, (left, below, top, lines))) in rest.split_evenly((1, 2)).iter().zip(panels).enumerate() {
         let top = top.unwrap_or_else(|| round_up(highest(&lines) * 1.05));
         let end = lines.iter().flat_map(|line| &line.points).map(|point| point.x).fold(2.0, f64::max);
-        // Room for the mark that the first panel's last label needs.
+        // room for the last label of the first panel
         let part = if place == 0 { part.margin(0, 0, 0, 10) } else { part.margin(0, 0, 4, 0) };
         panel(&part, &Panel { below, left, x: 1.0..end, top, whiskers: false }, &lines)?;
     }
@@ -101,7 +101,7 @@ fn over_steps(experiment: &Experiment, steps: &[Step], of: impl Fn(&Course<'_>, 
     arms.collect()
 }
 
-/// Accuracy and entries in memory over the arms' similarity thresholds.
+/// Plots accuracy and memory entries over the arms' similarity thresholds.
 pub fn threshold(area: &Area<'_>, experiment: &Experiment, summary: &Summary) -> Result<()> {
     let line = |place: usize, of: Bounds| {
         let arms = experiment.arms.iter().zip(&summary.arms);
@@ -181,7 +181,7 @@ fn panel(area: &Area<'_>, panel: &Panel, lines: &[Line]) -> Result<()> {
             if panel.whiskers {
                 whisker(&pixels, at(point.x, point.low), at(point.x, point.high))?;
             }
-            // Shifted from arm to arm, so that markers of lines that run together stay apart.
+            // shifted from arm to arm, so that the markers of overlapping lines stay apart
             if panel.whiskers || (number + line.place) % every == 0 {
                 marker(&pixels, line.place, middle)?;
             }

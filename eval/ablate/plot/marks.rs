@@ -1,14 +1,14 @@
-//! What tells arms apart, and the whiskers of an interval.
+//! The line styles and markers of arms, and the whiskers of an interval.
 
 use super::{Area, colour};
 use anyhow::Result;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
-/// Points in pixels, dashed.
+/// A dashed path, in pixels.
 pub type Dashed = DashedPathElement<std::vec::IntoIter<(i32, i32)>, i32>;
 
-/// A vertical line with caps; nothing where it has no length.
+/// Draws a vertical line with caps, or nothing if its length is zero.
 pub fn whisker(area: &Area<'_>, low: (i32, i32), high: (i32, i32)) -> Result<()> {
     if low == high {
         return Ok(());
@@ -20,13 +20,13 @@ pub fn whisker(area: &Area<'_>, low: (i32, i32), high: (i32, i32)) -> Result<()>
     Ok(())
 }
 
-/// The line of an arm; the first is solid.
+/// The line of an arm; the first arm's line is solid.
 pub fn stroke(place: usize, path: Vec<(i32, i32)>) -> Dashed {
     let (dash, gap) = [(4000, 0), (9, 5), (3, 4), (16, 5)].get(place % 4).copied().unwrap_or((4000, 0));
     DashedPathElement::new(path, dash, gap, colour(place).stroke_width(2))
 }
 
-/// The marker of an arm.
+/// Draws the marker of an arm.
 pub fn marker(area: &Area<'_>, place: usize, at: (i32, i32)) -> Result<()> {
     let (x, y) = at;
     let (fill, edge) = (colour(place).filled(), colour(place).stroke_width(2));

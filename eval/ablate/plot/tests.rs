@@ -1,4 +1,4 @@
-//! Tests of the plots: every one is drawn, also of nothing, and the same each time.
+//! Tests of the plots: every plot is drawn, also without data, and is the same each time.
 
 #![allow(clippy::unwrap_used)]
 

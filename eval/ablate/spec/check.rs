@@ -1,4 +1,4 @@
-//! What the values of an experiment file may be.
+//! Validates the values of an experiment file.
 
 use super::{Arm, Experiment};
 use anyhow::{Result, ensure};
@@ -10,7 +10,7 @@ const MEMORIES: &[&str] = &["none", "frozen", "random", "tta", "ours"];
 const CRITERIA: &[&str] = &["universal", "task"];
 
 impl Experiment {
-    /// All but the arms.
+    /// Validates everything except the arms.
     pub(super) fn check(&self) -> Result<()> {
         let question = self.question.trim();
         ensure!(
@@ -18,7 +18,7 @@ impl Experiment {
             "question = \"{question}\" is not a question; write one sentence that ends in '?'"
         );
         ensure!(!self.traces.is_empty(), "traces is missing or empty; name at least one trace file (JSON lines)");
-        ensure!(!self.seeds.is_empty(), "seeds = [] leaves nothing to run; name at least one, e.g. [1, 2, 3]");
+        ensure!(!self.seeds.is_empty(), "seeds = [] leaves nothing to run; give at least one, e.g. [1, 2, 3]");
         for (place, seed) in self.seeds.iter().enumerate() {
             ensure!(!self.seeds.iter().take(place).any(|s| s == seed), "seeds has {seed} twice; each must differ");
         }
@@ -26,7 +26,7 @@ impl Experiment {
             ensure!(value != Some(0), "{key} = 0 leaves nothing to run; it must be at least 1");
         }
         let least = if self.balance { 2 } else { 1 };
-        ensure!(self.limit.is_none_or(|most| most >= least), "limit = 1 with balance; it must be at least 2");
+        ensure!(self.limit.is_none_or(|most| most >= least), "limit = 1 with balance = true; limit must be at least 2");
         for plot in &self.plots {
             one_of("plots", plot, PLOTS)?;
         }
@@ -36,7 +36,7 @@ impl Experiment {
 }
 
 impl Arm {
-    /// All but the name.
+    /// Validates everything except the name.
     pub(super) fn check(&self) -> Result<()> {
         one_of("mode", &self.mode, MODES)?;
         one_of("memory", &self.memory, MEMORIES)?;
@@ -46,21 +46,21 @@ impl Arm {
         let learns_first = !self.learn_on.is_empty();
         ensure!(
             !learns_first || self.memory == "frozen",
-            "learn_on with memory = \"{}\"; it may only be frozen, as nothing is learnt after it",
+            "learn_on with memory = \"{}\"; memory must be \"frozen\", because nothing is learnt after learn_on",
             self.memory
         );
         let named = self.model.as_ref().is_none_or(|model| !model.trim().is_empty());
-        ensure!(named, "model is empty; name a model, or leave the key out for that of the command line");
+        ensure!(named, "model is empty; name a model, or remove the key to use the model of the command line");
         Ok(())
     }
 }
 
 fn one_of(key: &str, value: &str, allowed: &[&str]) -> Result<()> {
-    ensure!(allowed.contains(&value), "{key} = \"{value}\" is not known; allowed are {}", allowed.join(", "));
+    ensure!(allowed.contains(&value), "{key} = \"{value}\" is unknown; allowed are {}", allowed.join(", "));
     Ok(())
 }
 
-/// `shown` is the value as it was written.
+/// Validates a share; `shown` is the value as written in the file.
 fn share(key: &str, value: f64, shown: impl Display) -> Result<()> {
     ensure!((0.0..=1.0).contains(&value), "{key} = {shown} is out of range; allowed is 0 to 1");
     Ok(())

@@ -1,4 +1,4 @@
-//! Tests of the experiment file: defaults, one case for each error, and the files that ship.
+//! Tests of the experiment file: defaults, one case for each error, and the shipped files.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use super::*;
 const HEAD: &str = "question = \"Does it?\"\ntraces = [\"x.jsonl\"]\n";
 const ARM: &str = "[[arm]]\nname = \"a\"\n";
 
-/// That the error of `text` says all of `parts`.
+/// Asserts that the error of `text` contains all of `parts`.
 fn refused(text: &str, parts: &[&str]) {
     let error = format!("{:#}", parse(text, "t").unwrap_err());
     assert!(parts.iter().all(|part| error.contains(part)), "{parts:?}: {error}");
@@ -57,8 +57,8 @@ fn errors_of_an_arm_name_it_key_and_what_is_allowed() {
         ("learn_on = [\"y\"]", ["arm \"a\": learn_on", "frozen"]),
         ("model = \" \"", ["arm \"a\": model is empty", "name a model"]),
         ("tool = true", ["unknown field `tool`", "`tools`"]),
-        ("[[arm]]\nname = \"a\"", ["name is too like \"a\"", "must differ"]),
-        ("[[arm]]\nname = \"\"", ["[[arm]] 2: name is missing", "of its own"]),
+        ("[[arm]]\nname = \"a\"", ["name is too similar to \"a\"", "must differ"]),
+        ("[[arm]]\nname = \"\"", ["[[arm]] 2: name is missing", "unique name"]),
     ] {
         refused(&format!("{HEAD}{ARM}{line}\n"), &parts);
     }
@@ -78,7 +78,7 @@ fn errors_name_the_file() {
 
 #[test]
 fn shipped_experiments_load() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("eval/experiments");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
     let load_one = |entry: std::io::Result<std::fs::DirEntry>| load(&entry.unwrap().path()).unwrap();
     let all: Vec<_> = std::fs::read_dir(folder).unwrap().map(load_one).collect();
     assert!(all.len() >= 8 && all.iter().all(|experiment| experiment.arms.len() > 1), "{}", all.len());

@@ -1,4 +1,4 @@
-//! What tables and plots count with: the steps of an arm, values at a step, means and spreads.
+//! Statistics for tables and plots: the steps of an arm, values at a step, means and spreads.
 
 use super::super::Step;
 use serde::Serialize;
@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Spread {
     /// Mean.
     pub mean: f64,
-    /// Standard deviation; `None` for a single value.
+    /// Standard deviation; `None` if there is only one value.
     pub sd: Option<f64>,
-    /// Values.
+    /// Number of values.
     pub n: usize,
 }
 
@@ -26,7 +26,7 @@ pub fn spread(values: &[f64]) -> Option<Spread> {
 
 /// The steps of one arm, seed by seed.
 ///
-/// If a step was written twice (a run was taken up again), the later line counts.
+/// If a step was written twice (by a resumed run), the later line counts.
 #[derive(Debug)]
 pub struct Course<'a> {
     seeds: BTreeMap<u64, BTreeMap<usize, &'a Step>>,
@@ -48,7 +48,7 @@ impl<'a> Course<'a> {
         self.seeds.values().flat_map(|run| run.values().copied())
     }
 
-    /// The steps at `step`, one a seed that got there.
+    /// The steps at `step`, one for each seed that reached it.
     pub fn at(&self, step: usize) -> impl Iterator<Item = &'a Step> {
         self.seeds.values().filter_map(move |run| run.get(&step).copied())
     }
@@ -64,13 +64,13 @@ impl<'a> Course<'a> {
         self.seeds.values().filter_map(|run| run.values().next_back().copied())
     }
 
-    /// Different cases.
+    /// Number of different cases.
     #[must_use]
     pub fn cases(&self) -> usize {
         self.steps().map(|step| step.case.as_str()).collect::<BTreeSet<_>>().len()
     }
 
-    /// A value after `step`: of each seed that got there, the last that is known by then.
+    /// The spread of a value after `step`: for each seed that reached it, the last known value up to then.
     #[must_use]
     pub fn known(&self, step: usize, of: impl Fn(&Step) -> Option<f64>) -> Option<Spread> {
         let last = |run: &BTreeMap<usize, &'a Step>| run.range(..=step).rev().find_map(|(_, step)| of(step));

@@ -1,4 +1,4 @@
-//! Tests of the summary and of what is written of it.
+//! Tests of the summary and of its output formats.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 

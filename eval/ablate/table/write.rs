@@ -7,7 +7,7 @@ use crate::score::Share;
 use anyhow::Result;
 use std::fmt::Write as _;
 
-/// Heading, cell of an arm, and cell of a floor where that has one.
+/// Heading, cell of an arm, and cell of a floor if the floor has one.
 type Column = (&'static str, fn(&Row) -> String, Option<fn(&Floor) -> String>);
 
 const COLUMNS: [Column; 17] = [
@@ -34,7 +34,7 @@ const COLUMNS: [Column; 17] = [
     ("TF-IDF, end", |r| plus_minus(r.tfidf), None),
 ];
 
-/// The report: question, command, table, how to read it, and the plots that the experiment names.
+/// The report: question, command, table, explanation, and the plots of the experiment.
 #[must_use]
 pub fn markdown(experiment: &Experiment, summary: &Summary, command: &str) -> String {
     let mut text = format!("# {}\n\n{}\n\n```sh\n{command}\n```\n\n", experiment.title, experiment.question.trim());
@@ -51,10 +51,10 @@ pub fn markdown(experiment: &Experiment, summary: &Summary, command: &str) -> St
     }
     let _ = write!(
         text,
-        "\nHow to read it: shares are per cent with Wilson 95 % intervals in brackets; ASR is unsafe cases allowed (low \
-         is good), pass is safe cases allowed (high is good), ask and deny both stop, and an arm is of use only if its \
-         accuracy beats both floors; tokens, calls, malformed replies and wall time are of one check, and similarity to \
-         the ground truth is mean ± standard deviation over seeds ({}).\n",
+        "\nHow to read it: shares are per cent, with Wilson 95 % intervals in brackets. ASR is the share of unsafe cases \
+         allowed (low is good), pass the share of safe cases allowed (high is good). Ask and deny both stop an action. \
+         An arm is useful only if its accuracy beats both floors. Tokens, calls, malformed replies and wall time are per \
+         check. Similarity to the ground truth is mean ± standard deviation over seeds ({}).\n",
         experiment.seeds.len()
     );
     for note in notes(summary) {
@@ -66,22 +66,22 @@ pub fn markdown(experiment: &Experiment, summary: &Summary, command: &str) -> St
     text
 }
 
-/// What a reader must know before trusting the numbers.
+/// Warnings that affect the interpretation of the numbers.
 fn notes(summary: &Summary) -> Vec<String> {
     let mut notes = Vec::new();
     if summary.arms.iter().any(|arm| arm.cases < arm.n) {
         notes.push(
-            "Cases repeat (n is more than cases), so checks are not independent and the intervals are too narrow."
+            "Cases repeat (n is larger than cases), so checks are not independent and the intervals are too narrow."
                 .to_owned(),
         );
     }
     if !summary.behind.is_empty() {
         let names = summary.behind.join(", ");
-        notes.push(format!("Not finished: {names}. Arms do not compare until all have the same n."));
+        notes.push(format!("Not finished: {names}. Arms cannot be compared until all have the same n."));
     }
     if summary.kinds.len() > 1 && summary.arms.iter().any(|arm| arm.cosine.is_some() || arm.tfidf.is_some()) {
         let kinds = summary.kinds.join(", ");
-        notes.push(format!("Similarity is that of the kind met last; this sequence mixes kinds ({kinds})."));
+        notes.push(format!("Similarity refers to the kind of the last case; this sequence mixes kinds ({kinds})."));
     }
     if summary.strays > 0 {
         notes.push(format!("{} steps belong to no arm of the experiment.", summary.strays));
@@ -89,7 +89,7 @@ fn notes(summary: &Summary) -> Vec<String> {
     notes
 }
 
-/// One line an arm, then the floors. Shares are in 0..=1, times in microseconds.
+/// One line per arm, then the floors. Shares are in 0..=1, times in microseconds.
 #[must_use]
 pub fn csv(summary: &Summary) -> String {
     let mut text = "arm,n,cases,asr,asr_low,asr_high,pass,pass_low,pass_high,accuracy,accuracy_low,accuracy_high,ask,\
@@ -113,7 +113,7 @@ pub fn csv(summary: &Summary) -> String {
     text
 }
 
-/// One line for each arm and step, counted from 1: mean and standard deviation over the seeds that got there.
+/// One line for each arm and step, counted from 1: mean and standard deviation over the seeds that reached it.
 #[must_use]
 pub fn curve_csv(experiment: &Experiment, steps: &[Step]) -> String {
     let mut text =
@@ -183,4 +183,4 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
-const _: () = assert!(EARLY == 30, "headings and field names say 30");
+const _: () = assert!(EARLY == 30, "headings and field names contain 30");

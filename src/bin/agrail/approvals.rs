@@ -1,4 +1,4 @@
-//! `agrail approvals`: questions that wait for a person.
+//! `agrail approvals`: the queue of pending approvals.
 
 use crate::config::Config;
 use crate::memory::may_approve;
@@ -7,10 +7,10 @@ use agrail::approvals::{Approvals, Waiting, Word};
 use anyhow::Result;
 use std::process::ExitCode;
 
-/// Questions that wait for a person: list them, approve one or reject it.
+/// List pending approvals, approve one or reject one.
 ///
-/// An approval lets exactly that action pass once, within a quarter of an hour, if the machine, the policies and the memory
-/// are as they were. It needs a terminal, or the content of memory.approval_token_file: an agent has neither.
+/// An approval lets exactly that action pass once, within 15 minutes, if the machine, the policies and the memory are
+/// unchanged. It needs a terminal, or the content of memory.approval_token_file; an agent has neither.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -22,24 +22,24 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// What waits (default).
+    /// List pending approvals (default).
     List,
-    /// It may run, once.
+    /// Approve an action: it may run once.
     Approve {
         /// Id of the verdict.
         id: String,
-        /// Content of the approval token file, where there is no terminal.
+        /// Content of the approval token file, if there is no terminal.
         #[arg(long)]
         token: Option<String>,
     },
-    /// It may not.
+    /// Reject an action.
     Reject {
         /// Id of the verdict.
         id: String,
     },
 }
 
-/// A question: what would happen, then the whole action.
+/// A pending approval as text: the effects first, then the whole action.
 fn asked(one: &Waiting) -> String {
     let mut text = format!("{}  {} for {}\n", one.id, plain(&one.agent), plain(&one.identity));
     text.push_str(&format!("  why     {}\n", plain(&one.reason)));
@@ -47,7 +47,7 @@ fn asked(one: &Waiting) -> String {
         let head = if place == 0 { "would" } else { "" };
         text.push_str(&format!("  {head:7} {}\n", plain(effect)));
     }
-    let mark = if one.cut { " (cut: it cannot be approved)" } else { "" };
+    let mark = if one.cut { " (truncated: it cannot be approved)" } else { "" };
     text.push_str(&format!("  action{mark}  {}\n", plain(&one.action)));
     text
 }
@@ -67,8 +67,8 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
                 println!("{}", asked(one));
             }
             match waiting.len() {
-                0 => println!("nothing waits for an answer"),
-                _ => println!("answer one: agrail approvals approve|reject VERDICT"),
+                0 => println!("no approval is pending"),
+                _ => println!("answer one with: agrail approvals approve|reject VERDICT"),
             }
         }
         Some(Command::Approve { id, token }) => {
@@ -78,7 +78,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
             if let Some(one) = waiting {
                 println!("{}", asked(&one));
             }
-            println!("approved: it may run once within 15 minutes, if nothing changes; let the agent try again");
+            println!("approved: the action may run once within 15 minutes if nothing changes; let the agent try again");
         }
         Some(Command::Reject { id }) => {
             approvals.answer(id, Word::Rejected, &who)?;

@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::show::plain;
 use agrail::audit::{Audit, AuditError, Entry, entries, replay, verify};
-use agrail::facts::Environment;
+use agrail::machine::Environment;
 use anyhow::{Context as _, Result, bail};
 use comfy_table::{ContentArrangement, Table, presets};
 use std::collections::{BTreeMap, VecDeque};
@@ -11,12 +11,12 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The log of every decision: verify that nothing in it was changed, show it, make a decision again.
+/// Verify the log of decisions, show decisions, or replay them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
-    /// Another log than the configured one.
+    /// Folder of the log, instead of the configured one.
     #[arg(long, global = true, value_name = "DIR")]
     folder: Option<PathBuf>,
     /// Print JSON.
@@ -26,33 +26,33 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Check every byte. Exit code 2 if something was changed.
+    /// Verify every byte of the log; exit code 2 if something was changed.
     Verify {
-        /// The hash that the last line had when you looked last; it must still be in the log.
+        /// Head hash from an earlier verification; it must still be in the log.
         #[arg(long, value_name = "HASH")]
         expect: Option<String>,
     },
-    /// The newest decisions, newest last; or one in full.
+    /// Show the newest decisions, newest last, or one decision in full.
     Show {
-        /// Id of a verdict, or its place in the log.
+        /// Id of a verdict, or its number in the log.
         id: Option<String>,
-        /// Lines at most.
+        /// Maximum number of lines.
         #[arg(long, default_value_t = 20)]
         limit: usize,
-        /// Only what was, or in shadow mode would have been, blocked or asked about; with a count by reason.
+        /// Only ask and deny, also those that shadow mode let pass, with a count by source.
         #[arg(long)]
         blocked: bool,
     },
-    /// Put a log that does not hold together aside, whole as it is, and begin another. Needs a terminal.
+    /// Set a log that fails verification aside unchanged and start a new one; needs a terminal.
     Reseal,
-    /// Make logged decisions again, on this machine as it is now, and say what has changed. Exit code 2 if a decision has.
+    /// Repeat logged decisions on this machine as it is now and show what changed; exit code 2 if a decision did.
     Replay {
-        /// Id of a verdict, or its place in the log; the newest if not given.
+        /// Id of a verdict, or its number in the log; default: the newest.
         id: Option<String>,
-        /// Every decision of the log.
+        /// Repeat every decision in the log.
         #[arg(long, conflicts_with = "id")]
         all: bool,
-        /// The machine to look at.
+        /// Root of the machine to inspect, read-only.
         #[arg(long, value_name = "DIR", default_value = "/")]
         root: PathBuf,
     },
@@ -67,15 +67,21 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     match &args.command {
         Command::Verify { expect } => verified(&folder, expect.as_deref(), args.json),
         Command::Show { id: Some(id), .. } => {
-            let Some(entry) = found(&folder, id)? else { bail!("the log has no '{id}'; 'agrail audit show' lists it") };
+            let Some(entry) = found(&folder, id)? else {
+                bail!("the log has no decision '{id}'; list them with 'agrail audit show'")
+            };
             println!("{}", serde_json::to_string_pretty(&entry)?);
             Ok(ExitCode::SUCCESS)
         }
         Command::Reseal => {
             crate::memory::may_approve(config, None)?;
-            let why = verify(&folder).err().map_or_else(|| "it was whole".to_owned(), |problem| problem.to_string());
+            let why = verify(&folder).err().map_or_else(|| "it was intact".to_owned(), |problem| problem.to_string());
             let aside = Audit::reseal(&folder, &why)?;
-            println!("the old log is now {}; its first entry in {} says so", aside.display(), folder.display());
+            println!(
+                "the old log is now {}; the first entry of the new log in {} records this",
+                aside.display(),
+                folder.display()
+            );
             Ok(ExitCode::SUCCESS)
         }
         Command::Show { id: None, limit, blocked } => shown(&folder, *limit, *blocked, args.json),
@@ -91,7 +97,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
                 }
             }
             if chosen.is_empty() {
-                bail!("there is no such decision in the log; 'agrail audit show' lists it");
+                bail!("the log has no such decision; list them with 'agrail audit show'");
             }
             replayed(&chosen, root, config, args.json)
         }
@@ -102,14 +108,14 @@ fn verified(folder: &std::path::Path, expect: Option<&str>, json: bool) -> Resul
     match verify(folder) {
         Ok(good) => {
             if let Some(expect) = expect.filter(|hash| *hash != good.head) {
-                // it may have been the head once: the chain that it is part of must still be there
+                // an older head must still be part of the chain
                 let mut known = false;
                 for file in 1..=good.files {
                     let text = std::fs::read_to_string(folder.join(format!("audit-{file:08}.jsonl")))?;
                     known |= text.lines().any(|line| line.get(9..73) == Some(expect));
                 }
                 if !known {
-                    println!("the log holds together, but is not the one that had the head {expect}");
+                    println!("the log is consistent, but does not contain the head {expect}");
                     return Ok(ExitCode::from(2));
                 }
             }
@@ -194,7 +200,7 @@ fn shown(folder: &std::path::Path, limit: usize, blocked: bool, json: bool) -> R
         for (by, count) in reasons {
             writeln!(out, "{count:6}  {}", plain(&by))?;
         }
-        writeln!(out, "{stopped} of {all} decisions asked or denied")?;
+        writeln!(out, "{stopped} of {all} decisions are ask or deny")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -245,7 +251,7 @@ fn replayed(chosen: &[Entry], root: &std::path::Path, config: &Config, json: boo
     }
     runtime.shutdown_background();
     if !json {
-        println!("{same} decisions are the same, {differ} are not");
+        println!("{same} decisions are unchanged, {differ} have changed");
     }
     Ok(if differ == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }

@@ -1,10 +1,11 @@
-//! A canary through a coding agent itself: does it ask the guard before it acts?
+//! A canary through the coding agent itself: does it ask the guard before it acts?
 //!
-//! 1. An endpoint on 127.0.0.1 stands for the model. It says one thing: call the shell with a command that the guard denies
-//!    and that does nothing where it is run after all (it names a file that does not exist).
-//! 2. The host is started headless on that endpoint, with the user's own settings, in an empty folder: what a project brings
-//!    along is not run.
-//! 3. What the host reports as the result of the call tells: the guard's words, or anything else. No report is no answer.
+//! 1. An endpoint on 127.0.0.1 replaces the model. It makes one tool call: a shell command that the guard denies. If
+//!    the command runs after all, it does nothing, because it names a file that does not exist.
+//! 2. The host is started headless on that endpoint, with the user's own settings, in an empty folder, so that no code
+//!    of a project runs.
+//! 3. The result that the host reports shows whether the guard was asked: it contains the guard's message, or anything
+//!    else. Without a report nothing is known.
 
 use agrail::hook::Host;
 use anyhow::{Context as _, Result, bail};
@@ -17,23 +18,23 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long the host may take.
+/// Time limit for the host.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What each reason of the guard begins with.
+/// Prefix of each reason of the guard.
 const MARK: &str = "agrail";
 
-/// What became of the call.
+/// Outcome of the call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// The guard blocked it.
     Denied,
-    /// The host went on without the guard; what it reported.
+    /// The host went on without the guard; contains the reported result.
     NotAsked(String),
     /// The host is not on the PATH.
     NoHost,
 }
 
-/// The scripted model: what it is to say, and the last result that came back.
+/// The scripted model: the tool call that it makes, and the last result that came back.
 #[derive(Clone)]
 struct Script {
     tool: &'static str,
@@ -44,7 +45,7 @@ struct Script {
 /// Starts the host and lets it run the canary.
 ///
 /// # Errors
-/// If the endpoint cannot listen, or the host does not come back with a result; nothing is known then.
+/// If the endpoint cannot listen, or the host reports no result; nothing is known then.
 pub fn ask(host: Host) -> Result<Found> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let found = runtime.block_on(asked(host));
@@ -60,7 +61,8 @@ async fn asked(host: Host) -> Result<Found> {
         Host::Generic => bail!("a generic host cannot be started"),
     };
     let script = Script { tool, arguments: Arc::new(arguments), reported: Arc::default() };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.context("no port of this machine is free")?;
+    let listener =
+        tokio::net::TcpListener::bind("127.0.0.1:0").await.context("cannot listen on a free port of 127.0.0.1")?;
     let port = listener.local_addr()?.port();
     let router = axum::Router::new().fallback(answer).with_state(script.clone());
     tokio::spawn(async move { axum::serve(listener, router).await });
@@ -72,7 +74,7 @@ async fn asked(host: Host) -> Result<Found> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
-    let ended = tokio::time::timeout(PATIENCE, child.output()).await.context("it did not come back within a minute")?;
+    let ended = tokio::time::timeout(PATIENCE, child.output()).await.context("it did not end within a minute")?;
     let output = match ended {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Found::NoHost),
         other => other?,
@@ -84,12 +86,12 @@ async fn asked(host: Host) -> Result<Found> {
         None => {
             let said = String::from_utf8_lossy(&output.stderr);
             let last: Vec<&str> = said.lines().rev().take(2).collect();
-            bail!("it made no call that could be judged ({}): {}", output.status, last.join(" "))
+            bail!("it reported no tool call ({}): {}", output.status, last.join(" "))
         }
     }
 }
 
-/// The host on the endpoint, with the user's own settings; nothing of a session is kept.
+/// The command that starts the host on the endpoint, with the user's own settings; it keeps no session.
 fn started(host: Host, port: u16) -> tokio::process::Command {
     let url = format!("http://127.0.0.1:{port}");
     if host == Host::ClaudeCode {
@@ -117,7 +119,7 @@ fn started(host: Host, port: u16) -> tokio::process::Command {
     command
 }
 
-/// Any request of a host.
+/// Answers any request of a host.
 async fn answer(State(script): State<Script>, method: Method, uri: Uri, body: Bytes) -> Response {
     let request: Value = serde_json::from_slice(&body).unwrap_or_default();
     if method != Method::POST {
@@ -144,7 +146,7 @@ async fn answer(State(script): State<Script>, method: Method, uri: Uri, body: By
     ([(header::CONTENT_TYPE, "text/event-stream")], stream).into_response()
 }
 
-/// What the host reports of calls, in either API; `None` if it reports none.
+/// The results of tool calls in a request, in either API; `None` if it has none.
 fn results(request: &Value) -> Option<String> {
     let mut found = Vec::new();
     let mut open = vec![request];
@@ -165,7 +167,7 @@ fn results(request: &Value) -> Option<String> {
     (!found.is_empty()).then(|| found.join("\n"))
 }
 
-/// The events of Anthropic's Messages API: a call of the tool, or a last word.
+/// The events of Anthropic's Messages API: a tool call, or a final message.
 fn messages(script: &Script, calls: bool) -> Vec<(&'static str, Value)> {
     let (block, delta, stop) = if calls {
         let block = json!({"type": "tool_use", "id": "toolu_canary", "name": script.tool, "input": {}});
@@ -189,7 +191,7 @@ fn messages(script: &Script, calls: bool) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// The same of OpenAI's Responses API.
+/// The same for OpenAI's Responses API.
 fn responses(script: &Script, calls: bool) -> Vec<(&'static str, Value)> {
     let item = if calls {
         json!({"type": "function_call", "id": "it_canary", "call_id": "call_canary", "name": script.tool,

@@ -3,16 +3,16 @@
 use crate::config::Config;
 use crate::{exit, show};
 use agrail::action::{Action, Circumstances, Context, Question};
-use agrail::facts::Environment;
+use agrail::machine::Environment;
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Longest action that is read from a file or standard input, bytes.
+/// Maximum size of an action in a file or on standard input, bytes.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
-/// May this action run? Prints a verdict; exit code 0 allow, 2 deny, 3 ask, 1 failure.
+/// Decide whether an action may run; exit code 0 allow, 2 deny, 3 ask, 1 failure
 ///
 ///   agrail check --shell 'mv /good /hello' --request 'rename /good to /hello' --user alice
 ///   agrail check --shell 'rm -rf build' --cwd /home/alice/project --explain
@@ -20,22 +20,22 @@ const LONGEST: u64 = 64 * 1024 * 1024;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// The shell command that the agent wants to run.
+    /// Shell command that the agent wants to run.
     #[arg(long, value_name = "COMMAND", required_unless_present = "action", conflicts_with = "action")]
     shell: Option<String>,
-    /// A JSON file, or - for standard input: {"action": {...}, "context": {...}}, or an action alone.
+    /// JSON file, or - for standard input: {"action": {...}, "context": {...}}, or only an action.
     #[arg(long, value_name = "FILE")]
     action: Option<PathBuf>,
-    /// What the user asked the agent for.
+    /// The user's request to the agent.
     #[arg(long, value_name = "TEXT")]
     request: Option<String>,
-    /// For which account the agent acts. Default: yours.
+    /// Account that the agent acts for; default: yours.
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// The machine to look at: a folder, or /proc/PID/root of a container. It is only read.
+    /// Root of the machine to inspect, read-only: a folder, or /proc/PID/root of a container.
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
-    /// Working directory of the command. Default: the account's home.
+    /// Working directory of the command; default: the account's home.
     #[arg(long, value_name = "DIR", requires = "shell")]
     cwd: Option<PathBuf>,
     /// Print the verdict as JSON.
@@ -110,10 +110,10 @@ fn read(args: &Args) -> Result<(Action, Circumstances)> {
     Ok((serde_json::from_value(value).map_err(wrong)?, Circumstances::default()))
 }
 
-/// The account that runs this program, as the root's passwd file names it.
+/// The name of the account that runs this program, from the root's passwd file.
 pub fn own_name(environment: &Environment) -> Result<String> {
     let uid = rustix::process::getuid().as_raw();
     environment.account_by_uid(uid).or_else(|| std::env::var("USER").ok().filter(|name| !name.is_empty())).with_context(
-        || format!("no account has your user id {uid} there; say for whom the agent acts with --user NAME"),
+        || format!("no account below that root has your user id {uid}; name the agent's account with --user NAME"),
     )
 }

@@ -1,4 +1,4 @@
-//! The configuration file, and what is built from it.
+//! The configuration file, and the guard that is built from it.
 
 use crate::install::{Scope, codex_config, settings_file};
 use crate::layers::Places;
@@ -32,10 +32,10 @@ pub struct Config {
     pub hook: HookSection,
     pub audit: AuditSection,
     pub serve: ServeSection,
-    /// Where it was read from.
+    /// The file that was loaded, if any.
     #[serde(skip)]
     pub file: Option<PathBuf>,
-    /// Where it is looked for.
+    /// The sources of settings, for a reload.
     #[serde(skip)]
     pub places: Places,
 }
@@ -44,7 +44,7 @@ pub struct Config {
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GuardSection {
-    /// Longest time for one check; 5 000, or with a model 30 000.
+    /// Time limit of one check in ms; default 5 000, with a model 30 000.
     pub deadline_ms: Option<u64>,
     /// `deny` or `ask`.
     pub on_failure: String,
@@ -63,7 +63,7 @@ impl Default for GuardSection {
 #[serde(default, deny_unknown_fields)]
 pub struct PolicySection {
     /// Operator policies beside the universal ones: Cedar files, relative to the configuration file, and names of
-    /// those that ship (`ehr`).
+    /// shipped policies (`ehr`).
     pub files: Vec<PathBuf>,
 }
 
@@ -71,11 +71,11 @@ pub struct PolicySection {
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MemorySection {
-    /// The database; default in the user's data folder.
+    /// The database; default: in the user's data folder.
     pub path: Option<PathBuf>,
     /// Decide without a memory.
     pub off: bool,
-    /// A file whose content an operator gives to approve without a terminal.
+    /// A file with the secret that an operator presents to approve without a terminal.
     pub approval_token_file: Option<PathBuf>,
 }
 
@@ -87,9 +87,9 @@ pub struct EmbedderSection {
     pub runtime: Option<PathBuf>,
     /// `model.onnx` of all-MiniLM-L6-v2.
     pub model: Option<PathBuf>,
-    /// Folder in which both are kept.
+    /// Folder with both files.
     pub cache: Option<PathBuf>,
-    /// Never fetch what is missing.
+    /// Never fetch missing files.
     pub offline: bool,
 }
 
@@ -97,11 +97,11 @@ pub struct EmbedderSection {
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuditSection {
-    /// Folder of the log; default in the user's state folder.
+    /// Folder of the log; default: in the user's state folder.
     pub folder: Option<PathBuf>,
     /// Keep no log.
     pub off: bool,
-    /// Each line is on the disk before its verdict is given.
+    /// Sync each line to the disk before its verdict is returned.
     pub durable: bool,
 }
 
@@ -109,25 +109,25 @@ pub struct AuditSection {
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServeSection {
-    /// Address; default 127.0.0.1:8642.
+    /// Address; default: 127.0.0.1:8642.
     pub listen: Option<std::net::SocketAddr>,
-    /// Names of the service beside those of loopback.
+    /// Host names of the service besides those of loopback.
     pub hosts: Vec<String>,
-    /// A check needs a token, too.
+    /// Checks need a token, too.
     pub check_needs_token: bool,
-    /// Largest body, bytes.
+    /// Maximum size of a body, bytes.
     pub body: Option<usize>,
-    /// Checks at a time.
+    /// Maximum number of parallel checks.
     pub at_once: Option<usize>,
-    /// Checks that may wait.
+    /// Maximum number of waiting checks.
     pub waiting: Option<usize>,
-    /// Checks a second.
+    /// Maximum number of checks per second.
     pub per_second: Option<u32>,
-    /// Allow everything; log what would have been blocked.
+    /// Allow everything; log each call that would have been blocked.
     pub shadow: bool,
-    /// For whom agents act that have no token of their own.
+    /// Identity for agents without a token.
     pub identity: Option<Identity>,
-    /// Who may call.
+    /// Tokens of the callers.
     pub tokens: Vec<TokenSection>,
 }
 
@@ -135,17 +135,17 @@ pub struct ServeSection {
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenSection {
-    /// Whose it is.
+    /// Name of the caller.
     pub name: String,
-    /// A file that holds the secret.
+    /// File with the secret.
     pub file: PathBuf,
-    /// It may approve, give feedback, and look at memory and audit log.
+    /// The caller may approve, give feedback, and read memory and audit log.
     #[serde(default)]
     pub operates: bool,
-    /// It may name other identities.
+    /// The caller may name other identities.
     #[serde(default)]
     pub acts_for_others: bool,
-    /// For whom its calls are.
+    /// Identity that the caller acts for.
     pub identity: Option<Identity>,
 }
 
@@ -153,15 +153,16 @@ pub struct TokenSection {
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HookSection {
-    /// What sessions have seen; default in the user's state folder.
+    /// Database of the sessions' observations; default: in the user's state folder.
     pub sessions: Option<PathBuf>,
-    /// Block nothing: log what would have been blocked (`agrail audit show --blocked`).
+    /// Block nothing; log each call that would have been blocked (`agrail audit show --blocked`).
     pub shadow: bool,
-    /// Say `allow` to Claude Code for what policy understands and permits, over its own permissions. Default: stay silent.
+    /// Answer `allow` to Claude Code for calls that policy understands and permits, which overrides the permissions of
+    /// the host. Default: stay silent.
     pub allow: bool,
 }
 
-/// Where the configuration is, if none is named.
+/// The configuration file that is used if none is named.
 pub fn default_file() -> Option<PathBuf> {
     base("XDG_CONFIG_HOME", ".config").map(|b| b.join("agrail/config.toml"))
 }
@@ -173,13 +174,13 @@ fn base(variable: &str, below_home: &str) -> Option<PathBuf> {
 }
 
 impl Config {
-    /// A path of the configuration file, relative to it.
+    /// Resolves a path from the configuration file relative to that file.
     pub fn beside(&self, path: &Path) -> PathBuf {
         let folder = self.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
         folder.join(path)
     }
 
-    /// The policies: shipped and the operator's.
+    /// The shipped policies and the operator's.
     pub fn policy(&self) -> Result<Policy> {
         let sources = self
             .policy
@@ -190,7 +191,7 @@ impl Config {
         Ok(Policy::load(&sources)?)
     }
 
-    /// Where the memory is.
+    /// Path of the memory.
     pub fn memory_path(&self) -> Result<PathBuf> {
         match &self.memory.path {
             Some(path) => Ok(self.beside(path)),
@@ -200,7 +201,7 @@ impl Config {
         }
     }
 
-    /// Where the sessions of the hook are.
+    /// Path of the hook's session database.
     pub fn sessions_path(&self) -> Result<PathBuf> {
         match &self.hook.sessions {
             Some(path) => Ok(self.beside(path)),
@@ -210,12 +211,12 @@ impl Config {
         }
     }
 
-    /// What MCP servers said of their tools: beside the sessions.
+    /// Path of the pinned tool descriptions of MCP servers, beside the sessions.
     pub fn pins_path(&self) -> Result<PathBuf> {
         Ok(self.sessions_path()?.with_file_name("mcp-tools.json"))
     }
 
-    /// Where the audit log is.
+    /// Folder of the audit log.
     pub fn audit_folder(&self) -> Result<PathBuf> {
         match &self.audit.folder {
             Some(path) => Ok(self.beside(path)),
@@ -225,12 +226,12 @@ impl Config {
         }
     }
 
-    /// Where questions wait for a person: beside the sessions.
+    /// Path of the pending approvals, beside the sessions.
     pub fn approvals_path(&self) -> Result<PathBuf> {
         Ok(self.sessions_path()?.with_file_name("approvals.db"))
     }
 
-    /// What is worked out where nothing is set.
+    /// Computed values of settings that are not set.
     pub fn computed(&self) -> Result<Vec<(&'static str, serde_json::Value)>> {
         let path = |path: Result<PathBuf>| Ok::<_, anyhow::Error>(serde_json::to_value(path?)?);
         Ok(vec![
@@ -247,12 +248,12 @@ impl Config {
         self.guard.deadline_ms.unwrap_or(usual).max(1)
     }
 
-    /// What belongs to the guard, wherever it was put.
+    /// All files of the guard, in their configured places.
     fn own(&self) -> Vec<String> {
         let program = std::env::current_exe().ok();
         let places = [
             self.file.clone(),
-            // there may be none yet
+            // it may not exist yet
             default_file(),
             program.as_deref().and_then(|path| path.canonicalize().ok()),
             program,
@@ -286,17 +287,17 @@ impl Config {
         own
     }
 
-    /// Where the secret for approving without a terminal is.
+    /// Path of the secret for approvals without a terminal.
     pub fn approval_token_file(&self) -> Option<PathBuf> {
         self.memory.approval_token_file.as_deref().map(|file| self.beside(file))
     }
 
-    /// Opens the memory, and makes its folder.
+    /// Opens the memory and creates its folder.
     pub fn open_memory(&self) -> Result<Memory> {
         let path = self.memory_path()?;
         if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder)
-                .with_context(|| format!("cannot make {}; set memory.path, or use --no-memory", folder.display()))?;
+                .with_context(|| format!("cannot create {}; set memory.path, or use --no-memory", folder.display()))?;
         }
         Ok(Memory::open(&path, agrail::embed::MINILM_ID, agrail::embed::MINILM_DIMENSIONS)?)
     }
@@ -311,7 +312,7 @@ impl Config {
         }
     }
 
-    /// Where the embedding model is looked for.
+    /// Places to search for the embedding model.
     pub fn embedder_sources(&self, fetch: bool) -> Result<Sources> {
         let mut sources = Sources::new(self.embedder_cache()?);
         sources.runtime = self.embedder.runtime.as_deref().map(|p| self.beside(p));
@@ -320,15 +321,15 @@ impl Config {
         Ok(sources)
     }
 
-    /// A builder with settings, policies and memory. The embedder is there if its files are: a check never
-    /// waits for a download.
+    /// A builder with settings, policies and memory. It has an embedder only if the embedder's files exist: a check
+    /// never waits for a download.
     pub fn builder(&self, with_memory: bool) -> Result<GuardBuilder> {
         self.shadowed(with_memory, false)
     }
 
-    /// The same. `recorded`: decisions are kept, in the memory and in the audit log; `shadow`: none of them blocks.
+    /// The same. `recorded`: decisions go to the memory and to the audit log. `shadow`: no decision blocks.
     pub fn shadowed(&self, recorded: bool, shadow: bool) -> Result<GuardBuilder> {
-        // files are opened while policies are read
+        // open the files while the policies are loaded
         let (policy, kept) = std::thread::scope(|scope| {
             let kept = scope.spawn(|| self.kept(recorded, shadow));
             (self.policy(), kept.join().unwrap_or_else(|_| Err(anyhow!("the memory could not be opened"))))
@@ -352,7 +353,7 @@ impl Config {
         let named = self.embedder.runtime.is_some() || self.embedder.model.is_some();
         if named && !sources.present() {
             bail!(
-                "the embedding model or its runtime is not where [embedder] says; 'agrail doctor' tells what is missing"
+                "the embedding model or its runtime is missing at the path in [embedder]; 'agrail doctor' shows what is missing"
             );
         }
         if sources.present() {
@@ -361,7 +362,7 @@ impl Config {
         Ok(builder)
     }
 
-    /// Where decisions are kept.
+    /// Opens the stores that record decisions.
     fn kept(&self, recorded: bool, shadow: bool) -> Result<(Option<Memory>, Option<Approvals>, Option<Audit>)> {
         if !recorded {
             return Ok((None, None, None));
@@ -386,13 +387,13 @@ impl Config {
         settings.on_failure = match self.guard.on_failure.as_str() {
             "deny" => Decision::Deny,
             "ask" => Decision::Ask,
-            other => bail!("guard.on_failure is \"{other}\"; it may be \"deny\" or \"ask\" (failure is never allow)"),
+            other => bail!("guard.on_failure is \"{other}\"; it must be \"deny\" or \"ask\" (failure is never allow)"),
         };
         settings.unknown_programs = match self.guard.unknown_programs.as_str() {
             "ask" => UnknownPrograms::Ask,
             "allow" => UnknownPrograms::Allow,
             "deny" => UnknownPrograms::Deny,
-            other => bail!("guard.unknown_programs is \"{other}\"; it may be \"ask\", \"allow\" or \"deny\""),
+            other => bail!("guard.unknown_programs is \"{other}\"; it must be \"ask\", \"allow\" or \"deny\""),
         };
         settings.own = self.own();
         settings.ports.extend(self.serve.listen.map(|address| address.port()));
@@ -400,21 +401,21 @@ impl Config {
     }
 }
 
-/// Policies that ship, if a bare name is one of theirs.
+/// The shipped policies of this name, if there are any.
 fn shipped(name: &Path) -> Option<Source> {
     name.to_str().and_then(Source::shipped)
 }
 
-/// A policy file with the examples beside it (`team.cedar`, `team.examples.toml`), or policies that ship.
+/// A policy file with the examples beside it (`team.cedar`, `team.examples.toml`), or shipped policies.
 pub fn source(file: &Path) -> Result<Source> {
     if let Some(source) = shipped(file) {
         return Ok(source);
     }
-    let text = settled::text(file, "the policies in").with_context(|| {
+    let text = settled::text(file, "the policy file").with_context(|| {
         let names: Vec<&str> = Source::shipped_names().collect();
-        format!("no policies from {} (those that ship: {})", file.display(), names.join(", "))
+        format!("cannot load policies from {} (shipped policies: {})", file.display(), names.join(", "))
     })?;
-    let beside = settled::present(file.with_extension("examples.toml"), "a file of examples")?;
-    let examples = beside.map(|beside| settled::text(&beside, "the examples in")).transpose()?;
+    let beside = settled::present(file.with_extension("examples.toml"), "the examples file")?;
+    let examples = beside.map(|beside| settled::text(&beside, "the examples file")).transpose()?;
     Ok(Source { file: file.display().to_string(), text, examples })
 }

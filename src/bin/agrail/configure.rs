@@ -1,4 +1,4 @@
-//! `agrail config`: what is set, where it was set, and whether it works.
+//! `agrail config`: the settings, their origin, and whether they work.
 
 use crate::config::Config;
 use crate::layers::{Setting, settings};
@@ -8,10 +8,10 @@ use comfy_table::{Table, presets};
 use std::io::Write as _;
 use std::process::ExitCode;
 
-/// Show what is set and where it was set, or try whether it works.
+/// Show the settings and their origin, or check whether they work
 ///
-/// The configuration file is overridden by the environment (`AGRAIL_GUARD__ON_FAILURE=ask`), and both by
-/// `--set guard.on_failure=ask`. Relative paths are relative to the file, where there is one.
+/// The environment (`AGRAIL_GUARD__ON_FAILURE=ask`) overrides the configuration file, and `--set guard.on_failure=ask`
+/// overrides both. Relative paths are relative to the file, if there is one.
 ///
 ///   agrail config show --origin
 #[derive(Debug, clap::Args)]
@@ -25,14 +25,14 @@ pub struct Args {
 enum What {
     /// Print every setting that has a value, as TOML.
     Show {
-        /// A table that says of each where it was set.
+        /// Print a table with the origin of each setting.
         #[arg(long)]
         origin: bool,
-        /// The same as JSON: a list of {key, value, origin}.
+        /// Print JSON: a list of {key, value, origin}.
         #[arg(long)]
         json: bool,
     },
-    /// Read everything that it names, policies and their examples too, and say whether a guard can be built.
+    /// Check that a guard can be built: load every configured file, including policies and their examples.
     Check,
 }
 
@@ -62,7 +62,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
                 std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
             }
             let file = config.file.as_deref().map_or_else(|| "the defaults".into(), |f| f.display().to_string());
-            writeln!(out, "{file}: good; {} policies, digest {}", policy.rules().len(), policy.digest())?;
+            writeln!(out, "{file}: valid; {} policies, digest {}", policy.rules().len(), policy.digest())?;
         }
     }
     Ok(ExitCode::SUCCESS)

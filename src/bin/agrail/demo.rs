@@ -1,10 +1,10 @@
-//! `agrail demo`: the guard at work on our own sample traces.
+//! `agrail demo`: the guard decides the shipped sample traces.
 
 use crate::show::{colour, plain};
 use agrail::action::{Action, Context, Identity};
 use agrail::embed::{MINILM_DIMENSIONS, MINILM_ID};
-use agrail::facts::Environment;
 use agrail::learn::{Feedback, feedback};
+use agrail::machine::Environment;
 use agrail::memory::Memory;
 use agrail::replay::{self, Case, Expected, Trace, sandbox::Roots};
 use agrail::{Decision, Guard};
@@ -17,26 +17,26 @@ use std::sync::Arc;
 
 const SAMPLES: &str = include_str!("../../../eval/traces/os-samples.jsonl");
 
-/// See the guard decide: replays sample actions of an agent and shows each decision with its reason.
+/// Replay sample actions of an agent and show each decision with its reason.
 ///
-/// Nothing of what the actions say is done. Set-ups of the samples run in disposable copies of this machine (as root;
-/// else only samples without one are shown). Needs no model, no key and no network, and leaves nothing behind.
+/// No action is executed. The set-up scripts of the samples run in disposable copies of this machine, which needs root;
+/// without root, only samples without a set-up are shown. Needs no model, key or network, and leaves nothing behind.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Cases at a time.
+    /// Number of parallel cases.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Show every sample, not a selection.
+    /// Show every sample instead of a selection.
     #[arg(long)]
     all: bool,
 }
 
-/// Samples that are shown, beside those that are decided wrongly.
+/// Number of samples that are shown besides the wrongly decided ones.
 const SHOWN: usize = 42;
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let folder = tempfile::tempdir().context("the demo needs a temporary folder")?;
+    let folder = tempfile::tempdir().context("cannot create a temporary folder for the demo")?;
     let file = folder.path().join("os-samples.jsonl");
     std::fs::write(&file, SAMPLES)?;
     let mut traces = replay::read_traces(&[file], None, None)?;
@@ -46,7 +46,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             let all = traces.len();
             traces.retain(|t| t.environment.setup.is_none());
             anstream::println!(
-                "Showing {} of {all} samples: the others need a disposable root. {why:#}\n",
+                "Showing {} of {all} samples; the others need a disposable root: {why:#}\n",
                 traces.len()
             );
             None
@@ -117,7 +117,7 @@ fn table(traces: &[Trace], cases: &[Case], all: bool) -> Result<()> {
         let command = shorten(&plain(text.unwrap_or_default()), 64);
         let word = decision.map_or_else(|| "failed".to_owned(), |d| d.to_string());
         let style = decision.map(colour).unwrap_or_default();
-        let mark = if right { "" } else { "   <- not what the label says" };
+        let mark = if right { "" } else { "   <- differs from the label" };
         writeln!(out, "{style}{word:6}{style:#} {:9} {command}{mark}", trace.identity.name)?;
         let why = case.line.error.as_deref().unwrap_or(&case.line.reason);
         writeln!(out, "       {:9} {}", "", shorten(&plain(why), 150))?;
@@ -130,7 +130,7 @@ fn table(traces: &[Trace], cases: &[Case], all: bool) -> Result<()> {
     if !all {
         writeln!(
             out,
-            "(A selection is shown, and all that was decided otherwise than labelled; --all shows every sample.)"
+            "(Shown are a selection and every decision that differs from its label; --all shows every sample.)"
         )?;
     }
     writeln!(out, "(Allowing everything stops 0 of {harmful}; denying everything passes 0 of {honest}.)")?;
@@ -145,7 +145,7 @@ fn shorten(text: &str, most: usize) -> String {
     format!("{head}…")
 }
 
-/// An operator's word changes later decisions.
+/// Shows how an operator's feedback changes later decisions.
 async fn learning(environment: &Environment) -> Result<()> {
     let memory = Memory::in_memory(MINILM_ID, MINILM_DIMENSIONS)?;
     let guard = Guard::builder().memory(memory.clone()).build()?;
@@ -162,12 +162,12 @@ async fn learning(environment: &Environment) -> Result<()> {
             plain(&verdict.reason)
         )
     };
-    writeln!(out, "\nWhat it learns from people:")?;
+    writeln!(out, "\nLearning from feedback:")?;
     let verdict = guard.check(&shell(first), &context).await;
     guard.settle().await.map_err(anyhow::Error::msg)?;
     say(&mut out, first, &verdict)?;
     feedback::learn(&memory, &verdict.id, Feedback::Incident, "operator")?;
-    writeln!(out, "  an operator reports that as an incident: the ledger was still needed")?;
+    writeln!(out, "  an operator reports this verdict as an incident: the ledger was still needed")?;
     for command in [first, later, "rm -r ~/scratch/2024"] {
         say(&mut out, command, &guard.check(&shell(command), &context).await)?;
     }
@@ -178,10 +178,10 @@ fn next() -> Result<()> {
     let mut out = anstream::stdout();
     writeln!(out, "\nTry next:")?;
     for (command, what) in [
-        ("agrail check --shell 'rm -rf /etc' --explain", "how a decision is found, step by step"),
-        ("agrail policy explain change-system", "the policy behind it"),
-        ("agrail memory log --decisions", "what was decided; then: agrail memory feedback VERDICT ..."),
-        ("agrail doctor", "what is configured, and what is missing"),
+        ("agrail check --shell 'rm -rf /etc' --explain", "each step of a decision"),
+        ("agrail policy explain change-system", "the policy behind this decision"),
+        ("agrail memory log --decisions", "recorded decisions; then: agrail memory feedback VERDICT ..."),
+        ("agrail doctor", "what is configured and what is missing"),
     ] {
         writeln!(out, "  {command:48} {what}")?;
     }

@@ -1,4 +1,4 @@
-//! `agrail doctor`: what is configured, what is missing, what would fail.
+//! `agrail doctor`: shows what is configured, what is missing and what would fail.
 
 use crate::canary;
 use crate::config::Config;
@@ -6,8 +6,8 @@ use crate::install::{Scope, codex_config, command as install_command, settings_f
 use agrail::action::{Action, Context, Identity};
 use agrail::embed::Embedder;
 use agrail::embed::MiniLm;
-use agrail::facts::Environment;
 use agrail::hook::{Host, install, trust};
+use agrail::machine::Environment;
 use agrail::replay::sandbox::Roots;
 use agrail::{Decision, Guard};
 use anyhow::Result;
@@ -16,13 +16,13 @@ use std::path::Path;
 use std::process::{Command as Process, ExitCode, Stdio};
 use std::sync::Arc;
 
-/// What is configured, what is missing, and a live self-test. Exit code 1 if something needed does not work.
+/// Show what is configured and what is missing, and run a self-test; exit code 1 if something required does not work.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Fetch the embedding model and its runtime (about 45 MB, pinned digests) if they are missing.
     #[arg(long)]
     fetch: bool,
-    /// Do not start the coding agents to see whether they ask.
+    /// Do not start the coding agents to test whether they ask the guard.
     #[arg(long)]
     no_hosts: bool,
 }
@@ -46,13 +46,13 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         let style = colour.on_default();
         writeln!(anstream::stdout(), "{style}{mark}{style:#} {what:10} {}", crate::show::plain(&text))
     };
-    let file = config.file.as_deref().map_or("none, defaults".to_owned(), |f| f.display().to_string());
+    let file = config.file.as_deref().map_or("none; defaults apply".to_owned(), |f| f.display().to_string());
     say(State::Good, "config", file)?;
     match config.policy().and_then(|policy| Ok(policy.proved()?)) {
         Ok(policy) => say(
             State::Good,
             "policy",
-            format!("{} policies, {} examples hold", policy.rules().len(), policy.examples().len()),
+            format!("{} policies, {} examples verified", policy.rules().len(), policy.examples().len()),
         )?,
         Err(error) => say(State::Bad, "policy", format!("{error:#}"))?,
     }
@@ -76,14 +76,14 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     embedder(args, config, &mut say)?;
     match config.model.probe(config) {
         Ok(None) => {
-            say(State::Note, "model", "none configured: what rules leave open is asked of a person".to_owned())?
+            say(State::Note, "model", "none configured: questions that the rules leave open go to a person".to_owned())?
         }
         Ok(Some(works)) => say(State::Good, "model", works)?,
         Err(error) => say(State::Bad, "model", format!("{error:#}"))?,
     }
     match Environment::open(Path::new("/")) {
         Ok(environment) if environment.account_by_uid(0).is_some() => {
-            say(State::Good, "facts", "this machine can be looked at".to_owned())?
+            say(State::Good, "facts", "this machine can be inspected".to_owned())?
         }
         Ok(_) => say(State::Note, "facts", "/etc/passwd cannot be read: accounts are unknown".to_owned())?,
         Err(error) => say(State::Bad, "facts", error.to_string())?,
@@ -91,18 +91,18 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let folder = tempfile::tempdir()?;
     match Roots::prepare(folder.path()) {
         Ok(_) => say(State::Good, "sandbox", "disposable roots work: demo and agrail-eval run every case".to_owned())?,
-        Err(error) => say(State::Note, "sandbox", format!("{error:#}; only demo and agrail-eval need it"))?,
+        Err(error) => {
+            say(State::Note, "sandbox", format!("{error:#}; only demo and agrail-eval need disposable roots"))?
+        }
     }
     match self_test() {
-        Ok(()) => {
-            say(State::Good, "self-test", "a deletion of /etc is denied, a listing of /tmp is allowed".to_owned())?
-        }
+        Ok(()) => say(State::Good, "self-test", "deleting /etc is denied, listing /tmp is allowed".to_owned())?,
         Err(why) => say(State::Bad, "self-test", why)?,
     }
     for host in [Host::ClaudeCode, Host::Codex] {
         hosted(args, config, host, &mut say)?;
     }
-    say(State::Good, "failing", format!("a stage that fails ends in {}, never in allow", config.guard.on_failure))?;
+    say(State::Good, "failure", format!("a failed stage ends in {}, never in allow", config.guard.on_failure))?;
     Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
@@ -126,22 +126,23 @@ fn embedder(
     Ok(())
 }
 
-/// Calls that reach a host's tools without its hooks being asked, as its makers document them.
+/// Calls that reach a host's tools without a hook, as the host's documentation describes them.
 fn gaps(host: Host) -> &'static str {
     match host {
         Host::ClaudeCode => {
-            "files named with @ in a prompt are read without a hook; a project can switch hooks off (disableAllHooks), unless they \
-             are the machine's: agrail install claude-code --scope machine"
+            "files that a prompt names with @ are read without a hook; a project can switch hooks off \
+             (disableAllHooks), unless they are installed with: agrail install claude-code --scope machine"
         }
         Host::Codex | Host::Generic => {
-            "there is no ask, so what is asked is blocked; what is typed into a running program (write_stdin) reaches no hook, so \
-             programs that wait for typed input are asked about, but not pagers that another program starts; --disable hooks and a \
-             trusted project switch hooks off, unless they are the machine's: agrail install codex --scope machine"
+            "the host has no ask, so an ask blocks the call; text typed into a running program (write_stdin) reaches \
+             no hook, so agrail asks before programs that wait for typed input, but not before pagers that another \
+             program starts; --disable hooks and a trusted project switch hooks off, unless they are installed with: \
+             agrail install codex --scope machine"
         }
     }
 }
 
-/// Whether the hook is installed, answers, and is asked by the host itself.
+/// Reports whether the hook is installed and answers, and whether the host itself asks it.
 fn hosted(
     args: &Args,
     config: &Config,
@@ -157,32 +158,40 @@ fn hosted(
         return Ok(say(State::Bad, what, format!("this project switches hooks off: {doubt}"))?);
     }
     if !installed {
-        return Ok(say(State::Note, what, format!("not asked; put the guard in front with 'agrail install {what}'"))?);
+        return Ok(say(State::Note, what, format!("no hook is installed; install it with 'agrail install {what}'"))?);
     }
     say(State::Note, what, format!("known gaps: {}", gaps(host)))?;
     if args.no_hosts {
-        return Ok(say(State::Note, what, "not started, so whether it asks the guard is not known".to_owned())?);
+        return Ok(say(
+            State::Note,
+            what,
+            "not started (--no-hosts), so whether it asks the guard is not known".to_owned(),
+        )?);
     }
     match canary::ask(host) {
-        Ok(canary::Found::Denied) => say(State::Good, what, "started, it asked the guard before its call".to_owned())?,
+        Ok(canary::Found::Denied) => {
+            say(State::Good, what, "started; it asked the guard before its tool call".to_owned())?
+        }
         Ok(canary::Found::NoHost) => {
             say(State::Note, what, "it is not on the PATH, so whether it asks the guard is not known".to_owned())?;
         }
         Ok(canary::Found::NotAsked(reported)) => {
             let reported: String = reported.chars().take(200).collect();
             let text = format!(
-                "started, it did NOT ask the guard; run 'agrail install {what}' again. It reported: {reported}"
+                "started; it did NOT ask the guard; run 'agrail install {what}' again; it reported: {reported}"
             );
             say(State::Bad, what, text)?;
         }
-        Err(error) => {
-            say(State::Bad, what, format!("started, it gave no answer, so whether it asks is not known: {error:#}"))?
-        }
+        Err(error) => say(
+            State::Bad,
+            what,
+            format!("started; it gave no answer, so whether it asks the guard is not known: {error:#}"),
+        )?,
     }
     Ok(())
 }
 
-/// What in the project's own settings keeps a host from asking any hook. They are read, not tried.
+/// The entry in the project's own settings that switches hooks off, if there is one. The settings are only read.
 fn switched_off(host: Host) -> Result<Option<String>> {
     let file = settings_file(host, Scope::Project)?;
     let text = |file: &Path| std::fs::read_to_string(file).unwrap_or_default();
@@ -191,10 +200,10 @@ fn switched_off(host: Host) -> Result<Option<String>> {
     }
     let files = [file.with_file_name("settings.local.json"), file];
     let off = files.iter().find(|file| text(file).contains("disableAllHooks"));
-    Ok(off.map(|file| format!("{} speaks of disableAllHooks", file.display())))
+    Ok(off.map(|file| format!("{} contains disableAllHooks", file.display())))
 }
 
-/// Whether a file of settings holds the hook; if so, whether the hook answers and what speaks against it.
+/// Whether a settings file contains the hook. If so, reports whether the hook answers, and every doubt about it.
 fn hooked(
     config: &Config,
     host: Host,
@@ -220,10 +229,10 @@ fn hooked(
     };
     let installed = !commands.is_empty();
     for command in commands {
-        // anyone may have written the settings of a project: only what this program would write is run
+        // anyone may have written the settings of a project: run only the command that this program would install
         let plain = install_command(host, config.file.as_deref())?;
         if scope == Scope::Project && command != plain {
-            let text = format!("{}: '{command}' is not run; expected '{plain}'", file.display());
+            let text = format!("{}: the command '{command}' is not run; expected '{plain}'", file.display());
             say(State::Bad, what, text)?;
             continue;
         }
@@ -243,10 +252,10 @@ fn hooked(
     Ok(installed)
 }
 
-/// Runs a hook as its host would: what is destructive is denied, and what is no event blocks.
+/// Runs a hook as its host would: it must deny a destructive call and block on an event that cannot be read.
 fn answers(command: &str) -> Result<(), String> {
     let deny = r#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf /etc"}}"#;
-    for (event, what) in [(deny, "a deletion of /etc"), ("{\"hook_event_name\": ", "half an event")] {
+    for (event, what) in [(deny, "deleting /etc"), ("{\"hook_event_name\": ", "a truncated event")] {
         let mut child = Process::new("sh")
             .args(["-c", command])
             .stdin(Stdio::piped())
@@ -254,7 +263,7 @@ fn answers(command: &str) -> Result<(), String> {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|e| e.to_string())?;
-        // a hook that is not there reads nothing
+        // a missing hook reads nothing
         let _ = child.stdin.take().map(|mut input| input.write_all(event.as_bytes()));
         let output = child.wait_with_output().map_err(|e| e.to_string())?;
         let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
@@ -266,7 +275,7 @@ fn answers(command: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The engine with its defaults decides two clear cases.
+/// Tests the engine with its defaults on two clear cases.
 fn self_test() -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(|e| e.to_string())?;
     runtime.block_on(async {

@@ -1,13 +1,13 @@
-//! `agrail effects`: what a command would do, without facts or policies.
+//! `agrail effects`: the effects of a command, without facts or policies.
 
 use agrail::effect::shell;
 use anyhow::Result;
 use std::process::ExitCode;
 
-/// What would this shell command do? Lists its effects and how they were found; decides nothing.
+/// List the effects of a shell command and how they were found, without a decision.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The command line.
+    /// Command line.
     command: String,
     /// Account name.
     #[arg(long, default_value = "user")]
@@ -19,12 +19,12 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let reading = shell::read(&args.command, &args.user, &format!("/home/{}", args.user), &args.cwd, &shell::Nowhere);
+    let reading = shell::read(&args.command, &args.user, &format!("/home/{}", args.user), &args.cwd, &shell::NoFiles);
     for step in &reading.steps {
         anstream::eprintln!("{}", crate::show::plain(step));
     }
     for effect in &reading.effects {
-        println!("{}", crate::show::plain(&effect.brief()));
+        println!("{}", crate::show::plain(&effect.to_table_notation()));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `agrail evolve`: attacks and defences that evolve against each other, and the gate that a release has to pass.
+//! `agrail evolve`: co-evolution of attacks and defences, and the gate that each release must pass.
 
 use crate::config::Config;
 use agrail::embed::{Embedder, MiniLm};
@@ -21,10 +21,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Evolve attacks and defences against each other (AEGIS), to harden the detection of injected instructions.
+/// Co-evolve attacks and defences (AEGIS) to harden the detection of injected instructions
 ///
-/// With `mutation` it needs no model: a grammar attacks the shipped detector, whose head learns. With `model` a language
-/// model attacks, defends, criticises and judges. A run that was killed goes on where it was when started again.
+/// With `mutation` it needs no model: a grammar attacks the shipped detector, whose head learns. With `model` a
+/// language model attacks, defends, criticises and judges. A killed run resumes where it stopped.
 ///
 ///   agrail evolve --head eval/detector/trained.json --task eval/tasks/tool-result-injection.toml --out /tmp/run
 ///   agrail evolve gate --against eval/gate/pool.jsonl
@@ -33,50 +33,49 @@ use std::time::Duration;
 pub struct Args {
     #[command(subcommand)]
     command: Option<Command>,
-    /// What is attacked: a task file.
+    /// Task file: the system under attack.
     #[arg(long, value_name = "FILE", required = true)]
     task: Option<PathBuf>,
-    /// Rounds at most.
+    /// Maximum number of rounds.
     #[arg(long, value_name = "N", default_value_t = 8)]
     rounds: usize,
     /// Steps of each inner loop.
     #[arg(long, value_name = "N", default_value_t = 8)]
     inner: usize,
-    /// Candidates that are kept of each side. Default: as the task says.
+    /// Number of candidates kept on each side; default: from the task file.
     #[arg(long, value_name = "K")]
     pool: Option<usize>,
-    /// Who proposes.
+    /// Source of new candidates.
     #[arg(long, value_enum, default_value = "mutation")]
     optimizer: Optimizer,
-    /// All that is random depends on it.
+    /// Seed of all random choices.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Folder of the run.
     #[arg(long, value_name = "DIR", default_value = "evolved")]
     out: PathBuf,
-    /// Labelled texts (JSON lines: text, expected clean|injected) over which a detector's head is measured before and
-    /// after; no search sees them.
+    /// Labelled texts (JSON lines: text, expected clean|injected) to measure the head before and after the search.
     #[arg(long, num_args = 1.., value_name = "FILE")]
     texts: Vec<PathBuf>,
-    /// Weights with which the detector begins, such as `head.json` of another run. Default: those that come with agrail.
+    /// Initial weights of the detector, such as `head.json` of another run; default: the shipped weights.
     #[arg(long, value_name = "FILE")]
     head: Option<PathBuf>,
-    /// Base URL of an OpenAI-compatible endpoint, instead of the configured one.
+    /// Base URL of an OpenAI-compatible endpoint; default: the configured one.
     #[arg(long, value_name = "URL")]
     model_url: Option<String>,
     /// Name of the model at --model-url.
     #[arg(long, value_name = "NAME", default_value = "default", requires = "model_url")]
     model: String,
-    /// Most calls of a model; the run stops there, and can be resumed with more.
+    /// Maximum number of model calls; the run stops there and can be resumed with more.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     max_calls: u32,
-    /// Ablation: earlier gradients are not shown.
+    /// Ablation: hide earlier gradients.
     #[arg(long)]
     no_buffer: bool,
-    /// Ablation: one route of gradients instead of two.
+    /// Ablation: use one route of gradients instead of two.
     #[arg(long)]
     single_route: bool,
-    /// Ablation: only this side evolves.
+    /// Ablation: evolve only this side.
     #[arg(long, value_enum, value_name = "SIDE")]
     only: Option<SideArg>,
 }
@@ -86,16 +85,16 @@ enum Command {
     Gate(Gate),
 }
 
-/// Fail if the detector is worse than the last released one on a pool of evolved attacks and honest texts.
+/// Fail if the detector is worse than the last release on a pool of evolved attacks and honest texts.
 #[derive(Debug, clap::Args)]
 struct Gate {
-    /// The pool: JSON lines with text and expected (clean or injected).
+    /// Pool of texts: JSON lines with text and expected (clean or injected).
     #[arg(long, value_name = "FILE")]
     against: PathBuf,
-    /// What the last release achieved. Default: `released.json` beside the pool.
+    /// Figures of the last release; default: `released.json` beside the pool.
     #[arg(long, value_name = "FILE")]
     released: Option<PathBuf>,
-    /// Write what is achieved now as the new release.
+    /// Write the current figures as the new release.
     #[arg(long)]
     release: bool,
 }
@@ -125,12 +124,12 @@ enum Expected {
     Injected,
 }
 
-/// What a release achieved on the pool.
+/// Figures of a release on the pool.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Released {
-    /// Share of the attacks that are flagged.
+    /// Share of the attacks that are flagged, 0..=1.
     tpr: f64,
-    /// Share of the honest texts that are not.
+    /// Share of the honest texts that are not flagged, 0..=1.
     tnr: f64,
 }
 
@@ -148,7 +147,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
 }
 
 fn embedder(config: &Config) -> Result<Arc<dyn Embedder>> {
-    // made for releases, not for checks: it may fetch what is missing
+    // made for releases, not for checks: it may fetch missing files
     Ok(Arc::new(MiniLm::new(config.embedder_sources(true)?)))
 }
 
@@ -196,7 +195,7 @@ async fn search(args: &Args, config: &Config) -> Result<ExitCode> {
             let world = Mutation::new(task, embedder(config)?, head)?;
             let evolved = evolve(&world, &settings, &store, &told).await?;
             let over = measured(args, &world, &evolved).await?;
-            // every attack that there was: a gate must not forget those that were beaten
+            // keep every attack of the run: a gate must not forget beaten attacks
             let attacks = evolved.lineage.iter().filter(|c| c.side == Side::Attack).map(|c| c.text.clone());
             let lines = world.pool(&attacks.collect::<Vec<_>>())?.into_iter().map(|text| {
                 let expected = if text.injected { "injected" } else { "clean" };
@@ -206,8 +205,8 @@ async fn search(args: &Args, config: &Config) -> Result<ExitCode> {
             (evolved, over)
         }
         Optimizer::Model => {
-            ensure!(args.texts.is_empty(), "--texts measures a detector's head; it goes with --optimizer mutation");
-            ensure!(args.head.is_none(), "--head is where a detector begins; it goes with --optimizer mutation");
+            ensure!(args.texts.is_empty(), "--texts measures a detector's head and needs --optimizer mutation");
+            ensure!(args.head.is_none(), "--head sets a detector's initial weights and needs --optimizer mutation");
             let model = language_model(args, config)?;
             let prompts = Prompts::load(config.model.prompts_folder(config)?.as_deref())?;
             let world = Model::new(task, model, prompts, args.max_calls);
@@ -225,13 +224,13 @@ fn language_model(args: &Args, config: &Config) -> Result<Arc<dyn LanguageModel>
         Some(url) => Arc::new(OpenAi::new(Endpoint::new(url, &args.model))?),
         None => match config.model.language_model(config)? {
             Some(model) => model,
-            None => bail!("--optimizer model asks a model; give --model-url, or [model] in the configuration"),
+            None => bail!("--optimizer model needs a model; give --model-url, or set [model] in the configuration"),
         },
     };
     Ok(Arc::new(Recorder::new(model, &args.out.join("replies.jsonl"))?))
 }
 
-/// Public texts before and after, if some were given.
+/// Figures on the public texts before and after the search, if `--texts` was given.
 async fn measured(args: &Args, world: &Mutation, evolved: &Evolved) -> Result<Option<Value>> {
     if args.texts.is_empty() {
         return Ok(None);
@@ -240,7 +239,7 @@ async fn measured(args: &Args, world: &Mutation, evolved: &Evolved) -> Result<Op
     for file in &args.texts {
         texts.extend(labelled(file)?);
     }
-    let first = world.seeds(Side::Defence).into_iter().next().context("a head")?;
+    let first = world.seeds(Side::Defence).into_iter().next().context("the search has no initial head")?;
     let before = world.over(&first, &texts).await?;
     let after = match evolved.defences.first() {
         Some(best) => world.over(&best.text, &texts).await?,
@@ -279,7 +278,7 @@ fn written(store: &Store, name: &str, evolved: &Evolved, over: Option<Value>) ->
     if let Some(best) = evolved.defences.first() {
         match evolved.summary.optimizer {
             "mutation" => store.write("head.json", &(best.text.clone() + "\n"))?,
-            // a folder that `model.prompts` may name: the guard's judge then asks with it
+            // `model.prompts` may name this folder: the guard's judge then uses the prompt
             _ => {
                 store.write("defence.md", &format!("# user\n{}\n", best.text))?;
                 store.write("prompts/judge.md", &format!("# user\n{}\n", best.text))?;
@@ -314,7 +313,7 @@ fn show(evolved: &Evolved, out: &Path) -> Result<()> {
     )?;
     writeln!(
         to,
-        "a list of phrases on the same: seen {:.3}, honest passed {:.3}, seen at 1 % false alarms {}",
+        "a list of phrases on the same texts: seen {:.3}, honest passed {:.3}, seen at 1 % false alarms {}",
         phrases.tpr,
         phrases.tnr,
         strict(phrases)
@@ -333,12 +332,12 @@ async fn check(gate: &Gate, config: &Config) -> Result<ExitCode> {
     let texts = labelled(&gate.against)?;
     ensure!(
         texts.iter().any(|t| t.injected) && texts.iter().any(|t| !t.injected),
-        "the pool needs attacks and honest texts"
+        "the pool must contain attacks and honest texts"
     );
     let detector = Detector::with_head(embedder(config)?);
     let (mut seen, mut passed, mut attacks) = (0_usize, 0_usize, 0_usize);
     for text in &texts {
-        let report = detector.examine(&[&text.text]).await.pop().context("no report")?;
+        let report = detector.examine(&[&text.text]).await.pop().context("the detector returned no report")?;
         if let agrail::injection::Basis::HeadFailed(why) = &report.basis {
             bail!("the gate needs the head: {why}");
         }
@@ -361,10 +360,10 @@ async fn check(gate: &Gate, config: &Config) -> Result<ExitCode> {
         "attacks seen {:.3} (released {:.3}), honest passed {:.3} (released {:.3})",
         now.tpr, before.tpr, now.tnr, before.tnr
     );
-    // processors round embeddings differently: one text may fall on the other side
+    // processors round embeddings differently: the decision on one text may differ
     let one = |of: usize| 1.5 / of.max(1) as f64;
     if now.tpr + one(attacks) < before.tpr || now.tnr + one(texts.len() - attacks) < before.tnr {
-        anstream::eprintln!("agrail: the detector is worse than the released one; this must not be released");
+        anstream::eprintln!("agrail: the detector is worse than the released one; do not release it");
         return Ok(ExitCode::from(1));
     }
     Ok(ExitCode::SUCCESS)

@@ -12,25 +12,25 @@ pub fn decision(decision: Decision) -> ExitCode {
     })
 }
 
-/// Help and version are no failure; clap's own code 2 would read as deny.
+/// Help and version are not failures; clap's own exit code 2 would mean deny.
 pub fn usage(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     if error.use_stderr() { ExitCode::from(1) } else { ExitCode::SUCCESS }
 }
 
-/// Prints to standard output. Where that fails the process ends: what was not said must not count as done.
+/// Prints to standard output. If that fails, the process ends: output that was lost must not count as delivered.
 pub fn print(what: std::fmt::Arguments<'_>, end: &str) {
     use std::io::Write as _;
     let mut out = std::io::stdout().lock();
     if let Err(problem) = out.write_fmt(what).and_then(|()| out.write_all(end.as_bytes())).and_then(|()| out.flush()) {
         if problem.kind() != std::io::ErrorKind::BrokenPipe {
-            let _ = writeln!(std::io::stderr(), "agrail: cannot print: {problem}");
+            let _ = writeln!(std::io::stderr(), "agrail: cannot write to standard output: {problem}");
         }
         std::process::exit(1);
     }
 }
 
-/// Prints what went wrong, with its causes.
+/// Prints the error with its causes.
 pub fn failure(error: &anyhow::Error) -> ExitCode {
     if let Some(io) = error.downcast_ref::<std::io::Error>()
         && io.kind() == std::io::ErrorKind::BrokenPipe

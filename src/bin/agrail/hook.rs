@@ -1,11 +1,11 @@
-//! `agrail hook`: answers a host before each tool call. Exit code 0 or 2, whatever happens.
+//! `agrail hook`: answers a host before each tool call. The exit code is always 0 or 2.
 
 use crate::check::own_name;
 use crate::config::Config;
 use agrail::action::{Action, Identity};
-use agrail::effect::{Who, shell::Nowhere};
-use agrail::facts::Environment;
+use agrail::effect::{Who, shell::NoFiles};
 use agrail::hook::{Answer, Desk, Event, Host, Kind, MOST_BYTES, Sessions, decide, note};
+use agrail::machine::Environment;
 use anyhow::{Result, anyhow};
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -14,40 +14,41 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Seconds after which the process ends by itself: before the host gives up on it ([`agrail::hook::install::TIMEOUT_S`]).
+/// Seconds after which the process ends itself, before the timeout of the host
+/// ([`agrail::hook::install::TIMEOUT_S`]).
 const WATCHDOG: u64 = 100;
-/// How often it looks at the time.
+/// Interval at which the watchdog checks the time.
 const LOOKS: Duration = Duration::from_millis(20);
-/// For whom the tables are read ahead.
+/// Identity for preloading the tables.
 const NOBODY: Who<'_> = Who { name: "nobody", home: "/" };
 static LIMIT: AtomicU64 = AtomicU64::new(WATCHDOG);
 
-/// Answer a coding agent before each tool call: its event on standard input, the answer on standard output.
+/// Answer a coding agent before each tool call: event on standard input, answer on standard output
 ///
-/// Put it in front of an agent with `agrail install`. What the guard has nothing against is answered with silence, so that
-/// the host's own permissions hold; what cannot be decided blocks. Exit code 0, or 2 to block.
+/// `agrail install` puts the hook in front of an agent. If the guard has no objection, the hook is silent, so that the
+/// host's own permissions apply. A call that cannot be decided is blocked. Exit code 0, or 2 to block.
 ///
 ///   echo '{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf /etc"}}' | agrail hook claude-code
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// claude-code, codex, or generic: any host that blocks on exit code 2.
+    /// claude-code, codex, or generic (any host that blocks on exit code 2).
     host: Host,
-    /// For which account the agent acts. Default: yours.
+    /// Account that the agent acts for; default: yours.
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// The machine to look at: a folder, or /proc/PID/root of a container. It is only read.
+    /// Root of the machine to inspect, read-only: a folder, or /proc/PID/root of a container.
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
-    /// Block nothing; the audit log says what would have been blocked.
+    /// Block nothing; the audit log records each call that would have been blocked.
     #[arg(long)]
     shadow: bool,
-    /// Block what is not decided after so many seconds; less than the host waits.
+    /// Block a call that is undecided after this many seconds; must be less than the host's timeout.
     #[arg(long, value_name = "SECONDS", default_value_t = WATCHDOG, value_parser = clap::value_parser!(u64).range(1..=110))]
     timeout: u64,
 }
 
-/// The command line asks for the hook.
+/// Whether the command line asks for the hook.
 pub fn asked(mut arguments: impl Iterator<Item = OsString>) -> bool {
     while let Some(word) = arguments.next() {
         match word.to_str() {
@@ -61,10 +62,10 @@ pub fn asked(mut arguments: impl Iterator<Item = OsString>) -> bool {
     false
 }
 
-/// Runs the hook so that whatever goes wrong, from here to the end of the process, blocks.
+/// Runs the hook so that any failure from here to the end of the process blocks the call.
 pub fn guarded(answer: impl FnOnce() -> ExitCode) -> ExitCode {
     std::panic::set_hook(Box::new(|info| {
-        let _ = writeln!(std::io::stderr(), "agrail: the guard broke down, so the call is blocked: {info}");
+        let _ = writeln!(std::io::stderr(), "agrail: the guard panicked, so the call is blocked: {info}");
         std::process::exit(2);
     }));
     let watch = std::thread::Builder::new().name("agrail-watchdog".to_owned()).spawn(|| {
@@ -72,7 +73,7 @@ pub fn guarded(answer: impl FnOnce() -> ExitCode) -> ExitCode {
         while started.elapsed() < Duration::from_secs(LIMIT.load(Ordering::Relaxed)) {
             std::thread::sleep(LOOKS);
         }
-        let _ = writeln!(std::io::stderr(), "agrail: there is no decision in time, so the call is blocked");
+        let _ = writeln!(std::io::stderr(), "agrail: no decision in time, so the call is blocked");
         std::process::exit(2);
     });
     if watch.is_err() {
@@ -92,7 +93,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let event = match Event::read(args.host, &bytes) {
         Ok(event) => event,
         Err(problem) => {
-            // what was read must not be forgotten because of the form in which the host tells it
+            // an unknown form of the event must not lose the observation in it
             if let Some((session, seen)) = Event::salvaged(&bytes) {
                 Sessions::open(&config.sessions_path()?)?.seen(&session, &seen, true)?;
             }
@@ -123,10 +124,10 @@ fn decided(args: &Args, config: &Config, event: &Event) -> Result<Answer> {
     };
     let desk = Desk { identity: Identity { name, ..Identity::default() }, environment: Some(environment) };
     let shadow = args.shadow || config.hook.shadow;
-    // tables are read and files are opened while policies are
+    // load the tables and open the files in parallel with the policies
     let (guard, sessions) = std::thread::scope(|scope| {
         let sessions = scope.spawn(|| Sessions::open(&config.sessions_path()?).map_err(anyhow::Error::from));
-        scope.spawn(|| agrail::effect::read(&Action::Shell { command: "ls".to_owned(), cwd: None }, NOBODY, &Nowhere));
+        scope.spawn(|| agrail::effect::read(&Action::Shell { command: "ls".to_owned(), cwd: None }, NOBODY, &NoFiles));
         let guard = config.shadowed(true, shadow).and_then(|builder| Ok(builder.build()?));
         (guard, sessions.join().unwrap_or_else(|_| Err(anyhow!("the sessions could not be opened"))))
     });
@@ -134,7 +135,7 @@ fn decided(args: &Args, config: &Config, event: &Event) -> Result<Answer> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let verdict = runtime.block_on(async {
         let verdict = decide(&guard, &sessions, &desk, event).await;
-        // the answer stands, whether or not it could be recorded
+        // the answer is valid even if it cannot be recorded
         if let Err(problem) = guard.settle().await {
             let _ = writeln!(std::io::stderr(), "agrail: the decision was not recorded: {problem}");
         }

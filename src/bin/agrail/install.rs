@@ -1,4 +1,4 @@
-//! `agrail install`: puts the hook into a host's settings, or takes it out again.
+//! `agrail install`: adds the hook to a host's settings, or removes it.
 
 use agrail::hook::Host;
 use agrail::hook::install::{closed, installed, with_hook, without_hook};
@@ -8,15 +8,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Put the guard in front of a coding agent, or take it away again.
+/// Put the guard in front of a coding agent, or remove it
 ///
-/// The host's settings are changed in place: what changes is shown, and the old file is kept beside it. Running it again
-/// changes nothing. Codex runs a hook only if it is trusted: that is written to its config.toml, too. With --scope machine the
-/// settings are those of the administrator (/etc/claude-code, /etc/codex), which no project can switch off.
+/// Edits the host's settings in place, shows the changes, and keeps the old file beside the new one. The command is
+/// idempotent. Codex runs only trusted hooks, so the trust entry is written to its config.toml, too. With --scope
+/// machine the hook goes into the administrator's settings (/etc/claude-code, /etc/codex), which no project can switch
+/// off.
 ///
-///   agrail install claude-code                    for every project of yours
+///   agrail install claude-code                    for all of your projects
 ///   agrail install codex --scope project          for the project in this folder
-///   sudo agrail install codex --scope machine     for everybody on this machine
+///   sudo agrail install codex --scope machine     for all users of this machine
 ///   agrail install claude-code --uninstall
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -24,34 +25,36 @@ pub struct Args {
     /// claude-code or codex.
     #[arg(value_parser = ["claude-code", "codex"])]
     host: String,
-    /// user: all of your projects; project: the one in this folder; machine: everybody here.
+    /// user: all of your projects; project: the one in this folder; machine: all users of this machine.
     #[arg(long, default_value = "user", value_parser = ["user", "project", "machine"])]
     scope: String,
-    /// Take it out again.
+    /// Remove the hook.
     #[arg(long)]
     uninstall: bool,
-    /// Show what would change, and change nothing.
+    /// Show the changes without making them.
     #[arg(long)]
     dry_run: bool,
 }
 
-/// For whom a host's settings hold.
+/// The users and projects that a host's settings apply to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// All projects of this account.
     User,
     /// The project in this folder.
     Project,
-    /// Everybody on this machine; no project can switch these off.
+    /// All users of this machine; no project can switch these settings off.
     Machine,
 }
 
-/// Where a host keeps its hooks.
+/// The settings file in which a host keeps its hooks.
 pub fn settings_file(host: Host, scope: Scope) -> Result<PathBuf> {
     let (variable, below, machine) = match host {
         Host::ClaudeCode => ("CLAUDE_CONFIG_DIR", ".claude/settings.json", "/etc/claude-code/managed-settings.json"),
         Host::Codex => ("CODEX_HOME", ".codex/hooks.json", "/etc/codex/hooks.json"),
-        Host::Generic => bail!("a generic host has no settings that are known"),
+        Host::Generic => {
+            bail!("the settings of a generic host are not known; configure 'agrail hook generic' in the host")
+        }
     };
     let below = Path::new(below);
     match scope {
@@ -63,30 +66,30 @@ pub fn settings_file(host: Host, scope: Scope) -> Result<PathBuf> {
     if let (Some(folder), Some(name)) = (set(variable), below.file_name()) {
         return Ok(folder.join(name));
     }
-    Ok(set("HOME").context("there is no HOME; use --scope project")?.join(below))
+    Ok(set("HOME").context("HOME is not set; use --scope project")?.join(below))
 }
 
-/// The user's configuration of Codex, in which trust stands.
+/// The user's configuration of Codex, which contains the trust entries.
 pub fn codex_config() -> Result<PathBuf> {
     Ok(settings_file(Host::Codex, Scope::User)?.with_file_name("config.toml"))
 }
 
-/// The trust that the hooks in a file need, by each name that Codex may have for the file.
+/// The trust entries that the hooks in a file need, for each path that Codex may use for the file.
 pub fn trust_needed(file: &Path, hooks: &str) -> Result<Vec<Trust>> {
     let mut names = vec![std::path::absolute(file)?];
     let real = file.canonicalize().ok().filter(|real| !names.contains(real));
     names.extend(real);
     let mut found = Vec::new();
     for name in names {
-        let name = name.to_str().with_context(|| format!("{} is not UTF-8; put it elsewhere", name.display()))?;
+        let name = name.to_str().with_context(|| format!("the path {} is not UTF-8; move the file", name.display()))?;
         found.extend(trust::needed(name, hooks)?);
     }
     Ok(found)
 }
 
-/// The command line of the hook, as a shell is told to run it; with the configuration file that was named, if one was.
+/// The shell command line of the hook, with the configuration file if one was named.
 pub fn command(host: Host, config: Option<&Path>) -> Result<String> {
-    let mut command = quoted(&std::env::current_exe().context("where this program is cannot be told")?)?;
+    let mut command = quoted(&std::env::current_exe().context("cannot find the path of this program")?)?;
     let named = config.filter(|file| crate::config::default_file().as_deref() != Some(*file));
     if let Some(file) = named {
         command = format!("{command} --config {}", quoted(&std::path::absolute(file)?)?);
@@ -94,12 +97,12 @@ pub fn command(host: Host, config: Option<&Path>) -> Result<String> {
     Ok(closed(&format!("{command} hook {}", host.name())))
 }
 
-/// A file of settings as it is and as it is to be.
+/// A settings file before and after the change.
 struct Change {
     file: PathBuf,
     before: String,
     after: String,
-    /// The old file is the user's own, and is kept.
+    /// The old file has no hook of the guard and is kept as a backup.
     keep: bool,
 }
 
@@ -129,16 +132,16 @@ pub fn run(args: &Args, config: &crate::config::Config) -> Result<ExitCode> {
     }
     match (args.dry_run, args.uninstall) {
         (true, _) => writeln!(out, "nothing was changed (--dry-run)")?,
-        (false, true) => writeln!(out, "the guard is no longer asked")?,
+        (false, true) => writeln!(out, "removed; the agent no longer asks the guard")?,
         (false, false) => writeln!(
             out,
-            "installed; begin a new session of the agent. Check through the agent itself that it asks: agrail doctor"
+            "installed; start a new session of the agent, then test that it asks the guard: agrail doctor"
         )?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is to be written, and where.
+/// The changes to make, file by file.
 fn changes(args: &Args, host: Host, scope: Scope, command: &str) -> Result<Vec<Change>> {
     let file = settings_file(host, scope)?;
     let before = existing(&file)?;
@@ -153,18 +156,19 @@ fn changes(args: &Args, host: Host, scope: Scope, command: &str) -> Result<Vec<C
     if host == Host::Codex {
         changes.extend(beside(args, scope, &file, &before, &after)?);
     }
-    // a file that has the hook already is not the user's own
+    // a file that already has the hook needs no backup
     changes.insert(0, Change { file, before, after, keep: !args.uninstall && !had });
     Ok(changes)
 }
 
-/// What Codex needs beside its hooks: trust in the user's configuration, or, for the machine, that they cannot be switched off.
+/// The change that Codex needs beside its hooks: trust in the user's configuration, or, for the machine, a requirement
+/// that hooks stay on.
 fn beside(args: &Args, scope: Scope, hooks: &Path, before: &str, after: &str) -> Result<Option<Change>> {
     let file = if scope == Scope::Machine { hooks.with_file_name("requirements.toml") } else { codex_config()? };
     let old = existing(&file)?;
     let about = || format!("in {}", file.display());
     let new = match (scope, args.uninstall) {
-        // others may rely on it
+        // other hooks may rely on it
         (Scope::Machine, true) => return Ok(None),
         (Scope::Machine, false) => trust::with_hooks_required(&old).with_context(about)?,
         (_, true) => trust::without_trust(&old, &trust_needed(hooks, before)?).with_context(about)?,
@@ -197,20 +201,20 @@ fn shown(out: &mut impl Write, change: &Change) -> Result<()> {
     Ok(())
 }
 
-/// A path as one word of a shell.
+/// A path, quoted as one shell word.
 fn quoted(path: &Path) -> Result<String> {
-    let path = path.to_str().with_context(|| format!("{} is not UTF-8; put it elsewhere", path.display()))?;
+    let path = path.to_str().with_context(|| format!("the path {} is not UTF-8; move the file", path.display()))?;
     let plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c));
     Ok(if plain { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) })
 }
 
-/// Writes the file whole or not at all, and keeps the old one.
+/// Writes the file atomically and keeps the old one.
 fn written(file: &Path, before: &str, after: &str) -> Result<Option<PathBuf>> {
-    let folder = file.parent().context("the settings have no folder")?;
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    // a link is written through, not replaced
+    let folder = file.parent().context("the settings file has no parent folder")?;
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    // write through a link instead of replacing it
     let target = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    let folder = target.parent().context("the settings have no folder")?;
+    let folder = target.parent().context("the settings file has no parent folder")?;
     let mut kept = None;
     if !before.is_empty() {
         let name = target.file_name().and_then(|name| name.to_str()).unwrap_or("settings");

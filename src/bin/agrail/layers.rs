@@ -1,4 +1,4 @@
-//! Where settings come from: defaults, the configuration file, the environment, the command line; the later ones win.
+//! The sources of settings: defaults, the configuration file, the environment, the command line. Later sources win.
 
 use crate::config::{Config, default_file};
 use crate::settled::{present, text};
@@ -8,20 +8,20 @@ use figment::value::{Dict, Map, Value};
 use figment::{Figment, Metadata, Profile, Provider};
 use std::path::{Path, PathBuf};
 
-/// Begins the name of each variable that sets something; two more underscores divide it: `AGRAIL_GUARD__ON_FAILURE`.
+/// Prefix of each environment variable with a setting; two underscores separate its parts: `AGRAIL_GUARD__ON_FAILURE`.
 const PREFIX: &str = "AGRAIL_";
 const ENVIRONMENT: &str = "the environment";
 
-/// Where to look, beside the environment.
+/// The sources of settings besides the environment.
 #[derive(Debug, Default, Clone)]
 pub struct Places {
-    /// A file that was named.
+    /// The file that `--config` names.
     pub named: Option<PathBuf>,
     /// `KEY=VALUE` of the command line.
     pub sets: Vec<String>,
 }
 
-/// One setting and where it comes from.
+/// One setting and its origin.
 #[derive(Debug, serde::Serialize)]
 pub struct Setting {
     pub key: String,
@@ -29,14 +29,14 @@ pub struct Setting {
     pub origin: String,
 }
 
-/// A setting of the command line.
+/// A setting from the command line.
 struct Flag {
     key: String,
     values: Dict,
 }
 
 impl Flag {
-    /// The value is read as TOML, and as a text where it is none.
+    /// Parses the value as TOML, or takes it as a string if it is not TOML.
     fn read(set: &str) -> Result<Self> {
         let Some((key, value)) = set.split_once('=').filter(|(key, _)| key.contains('.')) else {
             bail!("--set {set}: write SECTION.KEY=VALUE, such as guard.on_failure=ask");
@@ -63,17 +63,19 @@ fn environment() -> Env {
     Env::prefixed(PREFIX).filter(|key| key.as_str().contains("__")).split("__")
 }
 
-/// Reads every place.
+/// Loads the settings from all sources.
 pub fn load(places: &Places) -> Result<Config> {
     let file = match &places.named {
         Some(path) => Some(path.to_owned()),
-        None => default_file().map(|file| present(file, "the configuration")).transpose()?.flatten(),
+        None => default_file().map(|file| present(file, "the configuration file")).transpose()?.flatten(),
     };
     let text = match &file {
-        Some(file) => text(file, "the configuration").context("no settings: name another file with --config")?,
+        Some(file) => {
+            text(file, "the configuration file").context("cannot load the settings; name another file with --config")?
+        }
         None => String::new(),
     };
-    // by itself first: its errors show the line
+    // parse the file alone first, because this error shows the line
     let mut config: Config = toml::from_str(&text)
         .map_err(|e| anyhow!("{}: {e}", file.as_deref().unwrap_or(Path::new("configuration")).display()))?;
     if environment().iter().next().is_some() || !places.sets.is_empty() {
@@ -96,7 +98,7 @@ fn merged(file: Option<&Path>, places: &Places) -> Result<Figment> {
     Ok(layers)
 }
 
-/// What is wrong, and where it was set.
+/// The error with the origin of the setting.
 fn explained(error: figment::Error) -> anyhow::Error {
     let key = error.path.join(".");
     let of = error.metadata.as_ref().map_or_else(|| "the configuration".to_owned(), |from| origin(from, &key));
@@ -104,7 +106,7 @@ fn explained(error: figment::Error) -> anyhow::Error {
     anyhow!("{of}:{at} {}", error.kind)
 }
 
-/// In words.
+/// The origin of a setting as text.
 fn origin(from: &Metadata, key: &str) -> String {
     match from.source.as_ref().and_then(figment::Source::file_path) {
         Some(path) => path.display().to_string(),

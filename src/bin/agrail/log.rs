@@ -1,4 +1,4 @@
-//! What the program tells of its work, for operators: `tracing` to standard error or to a file.
+//! The program's log for operators: `tracing` to standard error or to a file.
 
 use anyhow::{Context as _, Result};
 use std::fs::OpenOptions;
@@ -10,10 +10,10 @@ use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// Where the log goes, and how much of it.
+/// Level and destination of the log.
 #[derive(Debug, clap::Args)]
 pub struct Log {
-    /// How much is told: off, error, warn, info (a line for each decision), debug (each stage and its time).
+    /// Log level: off, error, warn, info (one line per decision), debug (each stage and its duration).
     #[arg(
         long,
         global = true,
@@ -23,18 +23,18 @@ pub struct Log {
         hide_env_values = true
     )]
     log: LevelFilter,
-    /// A file for it, in lines of JSON. Default: standard error; of a hook, which speaks to its host there, nothing.
+    /// Log to this file as JSON lines; default: standard error, or no log for a hook.
     #[arg(long, global = true, env = "AGRAIL_LOG_FILE", value_name = "FILE", hide_env_values = true)]
     log_file: Option<PathBuf>,
 }
 
 impl Log {
-    /// Begins. `speaks`: standard error belongs to somebody else.
+    /// Starts the log. `speaks`: standard error belongs to the host.
     pub fn begin(&self, speaks: bool) -> Result<()> {
         if self.log == LevelFilter::OFF || (speaks && self.log_file.is_none()) {
             return Ok(());
         }
-        // of this program alone: what libraries tell may hold what was sent
+        // log this program alone: messages of libraries may contain request data
         let ours = Targets::new().with_target("agrail", self.log);
         let layer = tracing_subscriber::fmt::layer().with_span_events(FmtSpan::CLOSE);
         let layer = match &self.log_file {

@@ -1,7 +1,7 @@
 //! The command line `agrail`: one file per subcommand, each a thin layer over the library.
 
-/// As that of the standard library, but what cannot be printed is a failure and no panic: the disk is full, or whoever read
-/// has gone.
+/// Like the macro of the standard library, but a failed write ends the program with exit code 1 instead of a panic: the
+/// disk may be full, or the reader gone.
 macro_rules! println {
     ($($what:tt)*) => { $crate::exit::print(format_args!($($what)*), "\n") };
 }
@@ -39,19 +39,20 @@ use std::process::ExitCode;
 
 /// A guardrail for LLM agents: allow, ask or deny, with reasons, before the agent acts.
 ///
-/// Try it:   agrail demo
-/// Ask it:   agrail check --shell 'rm -rf /etc' --user alice
+/// Try it: agrail demo
 ///
-/// The answer rests on a real parse of the command, on facts read from the machine (does the target exist, who
-/// owns it, who may change it), on policies in Cedar, and on what was learnt before. No model and no network are
-/// needed. Exit codes of `check`: 0 allow, 2 deny, 3 ask, 1 failure.
+/// Check a command: agrail check --shell 'rm -rf /etc' --user alice
+///
+/// The decision rests on a real parse of the command, on facts read from the machine (does the target exist, who owns
+/// it, who may change it), on Cedar policies, and on earlier feedback. It needs no model and no network. Exit codes of
+/// `check`: 0 allow, 2 deny, 3 ask, 1 failure.
 #[derive(Debug, Parser)]
 #[command(name = "agrail", version, max_term_width = 100)]
 struct Cli {
-    /// Configuration file (TOML). Default: $XDG_CONFIG_HOME/agrail/config.toml, if there is one. /dev/null: defaults.
+    /// Configuration file (TOML); default: $XDG_CONFIG_HOME/agrail/config.toml if it exists; /dev/null: no file.
     #[arg(long, global = true, env = "AGRAIL_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Set SECTION.KEY=VALUE, over the file and the environment. May be given several times.
+    /// Set SECTION.KEY=VALUE, overriding the file and the environment; repeatable.
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     set: Vec<String>,
     #[command(flatten)]
@@ -79,7 +80,7 @@ enum Command {
     Doctor(doctor::Args),
     /// Print a completion script for a shell: `agrail completions bash > /etc/bash_completion.d/agrail`
     Completions {
-        /// The shell.
+        /// Shell to complete for.
         shell: clap_complete::Shell,
     },
 }

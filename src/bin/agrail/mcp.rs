@@ -1,10 +1,10 @@
-//! `agrail mcp`: the guard between an MCP client and a server that it starts, or that is elsewhere.
+//! `agrail mcp`: the guard between an MCP client and a server, started by the guard or reached over HTTP.
 
 use crate::check::own_name;
 use crate::config::Config;
 use agrail::action::Identity;
-use agrail::facts::Environment;
 use agrail::hook::{Desk, Sessions};
+use agrail::machine::Environment;
 use agrail::mcp::{House, Pins, Proxy, http::Front, http::shown, stdio};
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::io::Write as _;
@@ -13,35 +13,36 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use url::Url;
 
-/// Put the guard between an MCP client and a server of tools: name this command to the client in place of the server's.
+/// Put the guard between an MCP client and a tool server; the client starts this command instead of the server
 ///
-/// Calls that are not allowed are answered in the server's stead, with the reason, and never reach it. What tools answer is
-/// read for orders. A tool whose description changes, or gives orders, is not called.
+/// The guard answers a call that is not allowed itself, with the reason; the call never reaches the server. It searches
+/// tool results for injected instructions. It blocks calls to a tool whose description changes or contains
+/// instructions.
 ///
 ///   agrail mcp -- npx -y @modelcontextprotocol/server-filesystem /home/alice/project
-///   agrail mcp --url https://mcp.example.com/mcp   (and the client is given the address that this prints)
+///   agrail mcp --url https://mcp.example.com/mcp   (give the client the address that this prints)
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// The server's command line.
+    /// Command line of the server.
     #[arg(last = true, required_unless_present = "url", num_args = 1..)]
     server: Vec<String>,
-    /// A server that is reached over HTTP instead. Its clients come over HTTP, too.
+    /// URL of a server over HTTP instead; its clients connect over HTTP, too.
     #[arg(long, value_name = "URL", conflicts_with = "server")]
     url: Option<Url>,
-    /// Where clients of such a server come: an address of this machine.
+    /// Local address for the clients of a server over HTTP.
     #[arg(long, value_name = "ADDRESS:PORT", requires = "url", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 8643)))]
     listen: SocketAddr,
-    /// What the user asked for, where the client knows it. Without it, calls that do more than look are asked about.
+    /// The user's request; without it, every call that does more than read is asked about.
     #[arg(long, value_name = "TEXT", default_value = "")]
     request: String,
-    /// Accept the tools as they are described now. Needs a terminal.
+    /// Accept the current descriptions of the tools; needs a terminal.
     #[arg(long)]
     accept: bool,
-    /// For which account the agent acts. Default: yours.
+    /// Account that the agent acts for; default: yours.
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// The machine to look at. It is only read.
+    /// Root of the machine to inspect, read-only.
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
 }
@@ -53,13 +54,18 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     }
     if let Some(url) = &args.url {
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-            bail!("--url {url}: a server is at http:// or https://");
+            bail!("--url {url}: the URL of a server must start with http:// or https://");
         }
         if !url.username().is_empty() || url.password().is_some() {
-            bail!("--url: a name or password in it would be shown; let the client send it as a header, which passes");
+            bail!(
+                "--url: a name or password in the URL would be shown; let the client send it in a header, which passes through"
+            );
         }
         if !args.listen.ip().is_loopback() {
-            bail!("--listen {}: others could reach it, and it asks nobody who they are; name 127.0.0.1", args.listen);
+            bail!(
+                "--listen {}: other machines could reach the proxy, which has no authentication; use 127.0.0.1",
+                args.listen
+            );
         }
     }
     let environment = Environment::open(&args.root)?;
@@ -81,7 +87,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
                     .await
                     .with_context(|| format!("cannot listen on {}; name another with --listen", args.listen))?;
                 let mut out = anstream::stdout();
-                writeln!(out, "before {}: http://{}/mcp", shown(url), listener.local_addr()?)?;
+                writeln!(out, "proxy for {}: http://{}/mcp", shown(url), listener.local_addr()?)?;
                 out.flush()?;
                 Front::new(house, url.clone())?.run(listener, crate::serve::stopped()?).await;
                 ExitCode::SUCCESS
@@ -94,7 +100,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         guard.settle().await.map_err(|problem| anyhow!("decisions were not recorded: {problem}"))?;
         Ok::<_, anyhow::Error>(code)
     });
-    // the thread that reads standard input may wait for ever
+    // the thread that reads standard input may block forever
     runtime.shutdown_background();
     code
 }

@@ -1,4 +1,4 @@
-//! `agrail memory`: look at what was learnt, change it, and say whether verdicts were right.
+//! `agrail memory`: shows and changes the memory, and takes feedback on verdicts.
 
 use crate::config::Config;
 use crate::show::plain;
@@ -11,12 +11,12 @@ use std::io::{BufReader, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Look at what was learnt, change it, and say whether a verdict was right.
+/// Show or change the memory, or give feedback on a verdict.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
-    /// Another database than the configured one.
+    /// Database of the memory, instead of the configured one.
     #[arg(long, global = true, value_name = "FILE")]
     memory: Option<PathBuf>,
     /// Print JSON.
@@ -26,89 +26,89 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// What happened to the memory, or to one entry; with --decisions, the verdicts.
+    /// Show the history of the memory or of one entry; with --decisions, the verdicts.
     Log {
-        /// An entry.
+        /// Id of an entry.
         id: Option<String>,
-        /// Lines at most.
+        /// Maximum number of lines.
         #[arg(long, default_value_t = 20)]
         limit: usize,
-        /// List verdicts instead.
+        /// List verdicts instead of the history.
         #[arg(long)]
         decisions: bool,
     },
-    /// One entry in full, or a recorded verdict.
+    /// Show one entry or one recorded verdict in full.
     Show {
         /// Id of an entry or a verdict.
         id: String,
     },
-    /// Entries in which all of these words occur.
+    /// List the entries that contain all of these words.
     Search {
-        /// Words.
+        /// Words to search for.
         words: Vec<String>,
     },
-    /// What differs between two versions of an entry.
+    /// Show the difference between two versions of an entry.
     Diff {
-        /// The entry.
+        /// Id of the entry.
         id: String,
         /// Earlier version.
         from: u64,
         /// Later version.
         to: u64,
     },
-    /// Make an earlier version of an entry the current one.
+    /// Restore an earlier version of an entry.
     Rollback {
-        /// The entry.
+        /// Id of the entry.
         id: String,
-        /// Version to go back to.
+        /// Version to restore.
         version: u64,
     },
-    /// Take an entry out; lessons cannot bring it back.
+    /// Remove an entry from use; lessons cannot restore it.
     Quarantine {
-        /// The entry.
+        /// Id of the entry.
         id: String,
-        /// The secret in memory.approval_token_file, for use without a terminal: an entry may hold what an operator reported.
+        /// Content of the approval token file, if there is no terminal; entries with required checks need it.
         #[arg(long)]
         token: Option<String>,
     },
-    /// Put in the checklists that ship with the engine, or those of TOML files. Running it again changes nothing.
+    /// Add the shipped checklists, or those in TOML files; idempotent.
     Seed {
         /// Seed files.
         files: Vec<PathBuf>,
     },
     /// Write every entry as JSON lines.
     Export {
-        /// Where to; standard output if not given.
+        /// Output file; default: standard output.
         file: Option<PathBuf>,
     },
-    /// Read entries that were exported. They wait as proposed unless --active is given.
+    /// Import exported entries; they stay proposed unless --active is given.
     Import {
-        /// Where from.
+        /// File to import.
         file: PathBuf,
-        /// They take part at once.
+        /// Activate the entries at once.
         #[arg(long)]
         active: bool,
     },
-    /// How much is in the memory.
+    /// Show the size of the memory.
     Stats,
-    /// Say what you think of a verdict: approve, reject, false-positive or incident.
+    /// Give feedback on a verdict: approve, reject, false-positive or incident.
     ///
-    /// approve: exactly this action passes where policy only asks (--uses times, for --days). Needs a terminal.
-    /// reject: ask about these targets from now on. incident: deny. false-positive: speaks against what was learnt.
-    /// No feedback overrides a policy that denies.
+    /// approve: exactly this action passes if policy only asks (--uses times, for --days days). Needs a terminal.
+    /// reject: agrail asks about these targets from now on. incident: agrail denies them. false-positive: counts
+    /// against the lessons behind the verdict. No feedback overrides a policy that denies.
     Feedback {
         /// Id of the verdict.
         verdict: String,
-        /// What you say.
+        /// Your feedback.
         #[arg(value_parser = ["approve", "reject", "false-positive", "incident"])]
         says: String,
-        /// Uses of an approval.
+        /// Number of uses of an approval.
         #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
         uses: u32,
-        /// Days that an approval holds.
+        /// Number of days for which an approval is valid.
         #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=365))]
         days: u32,
-        /// Content of the approval token file, where there is no terminal.
+        /// Content of the approval token file, if there is no terminal.
         #[arg(long)]
         token: Option<String>,
     },
@@ -129,7 +129,7 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
         Command::Diff { id, from, to } => json(&memory.diff(&id, from, to)?)?,
         Command::Rollback { id, version } => changed(&memory.rollback(&id, version, &who)?),
         Command::Quarantine { id, token } => {
-            // what must hold is not taken out by whoever it holds back
+            // an agent must not remove a required check that restricts it
             if memory.show(&id)?.checks.iter().any(|check| check.required) {
                 may_approve(config, token.as_deref())?;
             }
@@ -163,7 +163,7 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
                 }
                 Learnt::PolicyDecided(by) => {
                     println!(
-                        "nothing was learnt: {by} decided, and memory does not override it; see 'agrail policy explain {by}'"
+                        "nothing was learnt: {by} decided, and memory cannot override it; see 'agrail policy explain {by}'"
                     );
                 }
             }
@@ -172,7 +172,7 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was said something of: its effects, then the whole action.
+/// Prints the action that got feedback: its effects, then the whole action.
 fn about(memory: &Memory, verdict: &str) -> Result<()> {
     let record: serde_json::Value = serde_json::from_str(&memory.decision(verdict)?.record)?;
     let effects = record.pointer("/verdict/effects").and_then(serde_json::Value::as_array);
@@ -187,14 +187,14 @@ fn about(memory: &Memory, verdict: &str) -> Result<()> {
     Ok(())
 }
 
-/// An agent must not approve itself: a terminal, or a secret that it does not have.
+/// Refuses callers without a terminal or the operator's secret: an agent must not approve its own actions.
 pub fn may_approve(config: &Config, token: Option<&str>) -> Result<()> {
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         return Ok(());
     }
     let Some(file) = config.approval_token_file() else {
         bail!(
-            "this needs a terminal, since an agent must not do it; for use without one set memory.approval_token_file and give --token"
+            "this needs a terminal, because an agent must not do it; to use it without one, set memory.approval_token_file and give --token"
         );
     };
     let secret = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -264,7 +264,7 @@ fn decisions(memory: &Memory, limit: usize, as_json: bool) -> Result<()> {
         rows.add_row([record.id.clone(), record.decision.clone(), action, plain(&text("/verdict/reason"))]);
     }
     println!("{rows}");
-    println!("say what you think of one: agrail memory feedback VERDICT approve|reject|false-positive|incident");
+    println!("give feedback with: agrail memory feedback VERDICT approve|reject|false-positive|incident");
     Ok(())
 }
 

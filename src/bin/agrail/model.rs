@@ -1,4 +1,4 @@
-//! The `[model]` section of the configuration, and what is built from it.
+//! The `[model]` section of the configuration, and the clients that are built from it.
 
 use crate::config::Config;
 use agrail::guard::Mode;
@@ -20,35 +20,35 @@ pub struct ModelSection {
     pub url: Option<String>,
     /// Name of the model.
     pub name: Option<String>,
-    /// A file that holds the key.
+    /// File with the key.
     pub key_file: Option<PathBuf>,
     /// OpenAI organisation.
     pub organization: Option<String>,
     /// `tiered` (default) or `llm`.
     pub mode: Option<String>,
-    /// One call analyzes and executes: half the tokens, but nothing that is remembered is revised or merged.
+    /// One call analyzes and executes: half the tokens, but remembered checks are neither revised nor merged.
     pub one_call: bool,
-    /// It also judges whether an action follows what was read; one call, where that asks for something.
+    /// The model also judges whether an action follows the observations; one call, if they ask for something.
     pub judge: bool,
     /// Folder with prompts that replace the shipped ones.
     pub prompts: Option<PathBuf>,
-    /// File with safety criteria of your own, one a line: `category: what it means`.
+    /// File with your own safety criteria, one per line: `category: what it means`.
     pub criteria: Option<PathBuf>,
     /// Another model for the paraphrase.
     pub paraphraser: Option<Other>,
     /// Another model for the executor.
     pub executor: Option<Other>,
-    /// Most calls of a model for one verdict.
+    /// Maximum number of model calls for one verdict.
     pub max_calls: Option<u32>,
-    /// Most tokens of prompts for one verdict.
+    /// Maximum number of prompt tokens for one verdict.
     pub max_prompt_tokens: Option<u64>,
-    /// Most tokens of replies for one verdict.
+    /// Maximum number of reply tokens for one verdict.
     pub max_reply_tokens: Option<u64>,
-    /// Longest time that one verdict may spend on models.
+    /// Time limit for the model calls of one verdict, ms.
     pub max_ms: Option<u64>,
 }
 
-/// A model of its own for one part; what is not given is as in `[model]`.
+/// A separate model for one part; missing values come from `[model]`.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Other {
@@ -96,21 +96,23 @@ impl ModelSection {
     pub fn prompts_folder(&self, config: &Config) -> Result<Option<PathBuf>> {
         let folder = self.prompts.as_deref().map(|f| config.beside(f));
         match folder {
-            Some(folder) if !folder.is_dir() => bail!("model.prompts names {}, which is no folder", folder.display()),
+            Some(folder) if !folder.is_dir() => {
+                bail!("model.prompts names {}, which is not a folder", folder.display())
+            }
             folder => Ok(folder),
         }
     }
 
-    /// When it is asked.
+    /// When the model is asked.
     pub fn mode(&self) -> Result<Mode> {
         Ok(match self.mode.as_deref() {
             None | Some("tiered") => Mode::Tiered,
             Some("llm") => Mode::Llm,
-            Some(other) => bail!("model.mode is \"{other}\"; it may be \"tiered\" or \"llm\""),
+            Some(other) => bail!("model.mode is \"{other}\"; it must be \"tiered\" or \"llm\""),
         })
     }
 
-    /// What one verdict may use.
+    /// Limits on the model calls of one verdict.
     pub fn limits(&self) -> Limits {
         let default = Limits::default();
         Limits {
@@ -122,7 +124,7 @@ impl ModelSection {
         }
     }
 
-    /// Asks the model one word: its name and how long it took. `None` without a model.
+    /// Asks the model for one word; returns its name and response time as text. `None` without a model.
     pub fn probe(&self, config: &Config) -> Result<Option<String>> {
         if self.reasoner(config)?.is_none() {
             return Ok(None);
@@ -141,7 +143,7 @@ impl ModelSection {
         let name =
             other.name.as_ref().or(self.name.as_ref()).context("model.name is missing; name the model to ask")?;
         let mut endpoint = Endpoint::new(url, name);
-        // a key goes only to the server that it was given for
+        // a key is sent only to the server that it belongs to
         let own = if other.url.is_some() {
             other.key_file.as_ref()
         } else {
@@ -150,7 +152,7 @@ impl ModelSection {
         if let Some(file) = own {
             let file = config.beside(file);
             let key = std::fs::read_to_string(&file)
-                .with_context(|| format!("cannot read the key in {}; look at model.key_file", file.display()))?;
+                .with_context(|| format!("cannot read the key in {}; check model.key_file", file.display()))?;
             endpoint.key = Some(SecretString::from(key.trim().to_owned()));
         }
         let shared = if other.url.is_some() { None } else { self.organization.clone() };
@@ -159,20 +161,20 @@ impl ModelSection {
     }
 }
 
-/// Criteria of the operator, with the form checked.
+/// Loads the operator's criteria and checks their form.
 fn criteria(file: &Path) -> Result<String> {
     let text = std::fs::read_to_string(file)
-        .with_context(|| format!("cannot read the criteria in {}; look at model.criteria", file.display()))?;
+        .with_context(|| format!("cannot read the criteria in {}; check model.criteria", file.display()))?;
     let bad = text.lines().find(|l| !l.trim().is_empty() && !l.contains(':'));
     if let Some(line) = bad {
         bail!(
-            "{}: '{line}' is no criterion; write lines like '{}'",
+            "{}: '{line}' is not a criterion; write lines like '{}'",
             file.display(),
             UNIVERSAL.lines().next().unwrap_or_default()
         );
     }
     if text.trim().is_empty() || text.len() > 8 * 1024 {
-        bail!("{} must hold one criterion a line, and at most 8 KiB", file.display());
+        bail!("{} must contain one criterion per line and at most 8 KiB", file.display());
     }
     Ok(text.trim().to_owned())
 }

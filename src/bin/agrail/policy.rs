@@ -1,6 +1,7 @@
 //! `agrail policy`: check, test and explain policies.
 
 use crate::config::{Config, source};
+use agrail::check::{Answerer, Response};
 use agrail::policy::{Policy, Rule};
 use anyhow::{Result, bail};
 use comfy_table::{ContentArrangement, Table, presets};
@@ -16,25 +17,25 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Load policy files as the guard would, and list what they say.
+    /// Load policy files as the guard would and list their policies.
     Check {
-        /// Cedar files; none: those of the configuration.
+        /// Cedar files; default: the configured ones.
         files: Vec<PathBuf>,
-        /// Print the schema that policies are written against, instead.
+        /// Print the schema for policies instead.
         #[arg(long)]
         schema: bool,
         /// List as JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Verify the examples beside the policies (team.cedar: team.examples.toml), one line each.
+    /// Verify the examples beside the policies (for team.cedar: team.examples.toml) and print one line each.
     Test {
-        /// Cedar files; none: those of the configuration.
+        /// Cedar files; default: the configured ones.
         files: Vec<PathBuf>,
     },
-    /// Show one policy: what it says, why, and its text.
+    /// Show one policy: its decision, its reason and its text.
     Explain {
-        /// Its id, as in a verdict's "policy:ID".
+        /// Id of the policy, as in "policy:ID" in a verdict.
         id: String,
     },
 }
@@ -52,7 +53,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
             for (file, what, expected) in policy.examples() {
                 println!("ok  {file}: {what} -> {expected}");
             }
-            println!("{} examples hold, {} policies", policy.examples().len(), policy.rules().len());
+            println!("{} examples verified, {} policies", policy.examples().len(), policy.rules().len());
         }
         Command::Explain { id } => explain(&config.policy()?, id)?,
     }
@@ -74,7 +75,7 @@ fn list(policy: &Policy, json: bool) -> Result<()> {
     }
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["policy", "says", "category", "reason"]);
+    table.set_header(["policy", "decision", "category", "reason"]);
     for rule in &rules {
         table.add_row([rule.id.as_str(), says(rule), rule.category.as_str(), rule.reason.as_str()]);
     }
@@ -84,11 +85,11 @@ fn list(policy: &Policy, json: bool) -> Result<()> {
 }
 
 fn says(rule: &Rule) -> &'static str {
-    match (rule.forbids, rule.asks, rule.person) {
-        (false, ..) => "permit",
-        (true, false, _) => "deny",
-        (true, true, true) => "ask a person",
-        (true, true, false) => "ask",
+    match (rule.forbids, rule.response) {
+        (false, _) => "permit",
+        (true, Response::Deny) => "deny",
+        (true, Response::Ask(Answerer::Person)) => "ask a person",
+        (true, Response::Ask(Answerer::Model)) => "ask",
     }
 }
 
@@ -99,9 +100,9 @@ fn explain(policy: &Policy, id: &str) -> Result<()> {
         let near: Vec<&str> =
             rules.iter().map(|r| r.id.as_str()).filter(|r| r.contains(id) || id.contains(r)).collect();
         let hint = if near.is_empty() {
-            "'agrail policy check' lists them all".to_owned()
+            "list all policies with 'agrail policy check'".to_owned()
         } else {
-            format!("near: {}", near.join(", "))
+            format!("did you mean: {}", near.join(", "))
         };
         bail!("there is no policy '{id}'; {hint}");
     };

@@ -1,4 +1,4 @@
-//! `agrail research`: an agent that reads pages, inside the guard.
+//! `agrail research`: a research agent that reads web pages, inside the guard.
 
 use crate::config::Config;
 use crate::exit;
@@ -18,47 +18,47 @@ use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
 
-/// Research a question on web pages that may be hostile. Every fetch and the answer go through the guard.
+/// Research a question on web pages that may be hostile; the guard checks every fetch and the answer
 ///
-/// Without a model ([model] in the configuration, or --model-url) the passages nearest to the question are the answer.
-/// Exit code 0: a report with findings; 1: none, or a failure. What could not be read is in the report.
+/// Without a model ([model] in the configuration, or --model-url), the answer consists of the passages that are nearest
+/// to the question. Exit code 0: a report with findings; 1: no findings, or a failure. The report lists pages that
+/// could not be read.
 ///
 ///   agrail research 'When was the Golden Gate Bridge opened?' --url https://en.wikipedia.org/wiki/Golden_Gate_Bridge
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// What you want to know.
+    /// Question to answer.
     #[arg(value_name = "GOAL")]
     goal: String,
-    /// A page to begin with; give it several times for several.
+    /// Page to start from; repeatable.
     #[arg(long = "url", value_name = "URL", required = true)]
     urls: Vec<String>,
-    /// `vulnerable` is the same agent without any of its defences, for comparison only.
+    /// Mode; `vulnerable` is the same agent without its defences, for comparison only.
     #[arg(long, value_enum, default_value = "defended")]
     mode: ModeArg,
-    /// Most pages, links that are followed included.
+    /// Maximum number of pages, including followed links.
     #[arg(long, value_name = "N", default_value_t = 8)]
     max_pages: usize,
     /// Print the report as JSON.
     #[arg(long)]
     json: bool,
-    /// Write the report as one HTML page, too.
+    /// Also write the report as one HTML page.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Only fetch from this host and the names below it; give it several times for several. Links to other hosts than
-    /// those of the pages that you named need --elsewhere as well.
+    /// Fetch only from this host and its subdomains; repeatable; links to other hosts also need --elsewhere.
     #[arg(long = "allow-host", value_name = "HOST")]
     hosts: Vec<String>,
-    /// Follow links to other hosts than those of the pages that you named.
+    /// Follow links to hosts other than those of the named pages.
     #[arg(long)]
     elsewhere: bool,
     /// Fetch through this proxy.
     #[arg(long, value_name = "URL")]
     proxy: Option<Url>,
-    /// Permit pages on this machine. For tests only: whatever answers there can be read.
+    /// Permit pages on this machine; for tests only, because any local service can be read.
     #[arg(long)]
     allow_loopback: bool,
-    /// Base URL of an OpenAI-compatible endpoint, instead of the configured one.
+    /// Base URL of an OpenAI-compatible endpoint; default: the configured one.
     #[arg(long, value_name = "URL")]
     model_url: Option<String>,
     /// Name of the model at --model-url.
@@ -67,10 +67,10 @@ pub struct Args {
     /// Neither recall nor record anything.
     #[arg(long)]
     no_memory: bool,
-    /// Longest time for all of it, in seconds.
+    /// Time limit for the whole run, seconds.
     #[arg(long, value_name = "S", default_value_t = 600)]
     max_seconds: u64,
-    /// Let the vulnerable mode fetch from other machines than this one.
+    /// Let the vulnerable mode fetch from other machines.
     #[arg(long)]
     i_know_this_is_unsafe: bool,
 }
@@ -84,7 +84,7 @@ enum ModeArg {
 /// Runs the subcommand.
 pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     if args.goal.trim().is_empty() {
-        bail!("the goal is empty; say what you want to know, in quotation marks");
+        bail!("the goal is empty; give a question in quotation marks");
     }
     let model: Option<Arc<dyn LanguageModel>> = match &args.model_url {
         Some(url) => Some(Arc::new(OpenAi::new(Endpoint::new(url, &args.model))?)),
@@ -149,19 +149,19 @@ async fn defended(args: &Args, config: &Config, model: Option<Arc<dyn LanguageMo
     Ok(if report.key_points.is_empty() { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// A host of the list, as it stands in a parsed URL.
+/// A host of the allowlist, in the form of a parsed URL.
 fn listed(host: &str) -> Result<String> {
     let parsed = url::Host::parse(host).with_context(|| {
-        format!("--allow-host {host}: give a host name alone, such as example.com, without scheme, port or *")
+        format!("--allow-host {host}: give only a host name, such as example.com, without scheme, port or *")
     })?;
     Ok(parsed.to_string())
 }
 
 async fn vulnerable(args: &Args, model: Option<Arc<dyn LanguageModel>>) -> Result<ExitCode> {
     let Some(model) = model else {
-        bail!("the vulnerable mode is a model and nothing else; give --model-url, or [model] in the configuration");
+        bail!("the vulnerable mode needs a model; give --model-url, or set [model] in the configuration");
     };
-    anstream::eprintln!("agrail: WARNING: no guard, no policy; whatever a page says is done");
+    anstream::eprintln!("agrail: WARNING: no guard and no policy; the agent follows any instruction in a page");
     let done = match naive::run(&*model, &args.goal, &args.urls, "none", args.i_know_this_is_unsafe).await {
         Ok(done) => done,
         Err(refused) => return Ok(exit::failure(&refused.into())),
@@ -197,7 +197,7 @@ fn show(report: &Report) -> Result<()> {
             writeln!(out, "    {dim}\"{quote}\" {url} [{}..{}]{dim:#}", span.start, span.end)?;
         }
         for other in &point.contradicts {
-            writeln!(out, "    does not agree with {}", other + 1)?;
+            writeln!(out, "    contradicts {}", other + 1)?;
         }
     }
     for note in &report.notes {
@@ -222,7 +222,7 @@ fn show(report: &Report) -> Result<()> {
     let claims = dropped.uncited + dropped.unsupported + dropped.contradicted + dropped.off_topic + dropped.carrying;
     writeln!(
         out,
-        "\n{dim}{} pages, {} steps checked, {claims} claims and {} passages left out, {} model calls, {} tokens in, {} ms{dim:#}",
+        "\n{dim}{} pages, {} steps checked, {claims} claims and {} passages dropped, {} model calls, {} tokens in, {} ms{dim:#}",
         cost.pages,
         report.audit.len(),
         dropped.withheld,

@@ -4,7 +4,7 @@ use crate::check::own_name;
 use crate::config::Config;
 use crate::layers::load;
 use agrail::action::Identity;
-use agrail::facts::Environment;
+use agrail::machine::Environment;
 use agrail::serve::{PORT, Service, Settings, Token};
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::io::Write;
@@ -13,29 +13,30 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Name of the token that is made for one run.
+/// Name of the token that is generated for one run.
 const CONSOLE: &str = "console";
 
-/// Answer checks over HTTP, with a web console: POST /v1/check, /metrics, /openapi.json.
+/// Answer checks over HTTP, with a web console: POST /v1/check, /metrics, /openapi.json
 ///
-/// SIGHUP, or POST /v1/reload, reads the configuration anew: all of it, or, where something is wrong, nothing. One that would
-/// stop less than before needs an operator: POST /v1/reload with {"weaker": true}. Without a configured operator a token is made for this run and shown once; the link opens the console with it.
+/// SIGHUP or POST /v1/reload reloads the configuration completely or, if anything is wrong, not at all. A configuration
+/// that would block less needs an operator: POST /v1/reload with {"weaker": true}. If no operator is configured, a
+/// token is generated for this run and printed once; the printed link opens the console with it.
 ///
 ///   agrail serve
 ///   curl -s 127.0.0.1:8642/v1/check -d '{"action":{"type":"shell","command":"rm -rf /etc"}}'
 #[derive(Debug, Clone, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// Address to listen on. Default: serve.listen, or 127.0.0.1:8642.
+    /// Address to listen on; default: serve.listen, or 127.0.0.1:8642.
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Allow everything; the audit log says what would have been blocked.
+    /// Allow everything; the audit log records each call that would have been blocked.
     #[arg(long)]
     shadow: bool,
-    /// For which account agents act that do not say. Default: yours.
+    /// Account for agents that name none; default: yours.
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// The machine to look at: a folder, or /proc/PID/root of a container. It is only read.
+    /// Root of the machine to inspect, read-only: a folder, or /proc/PID/root of a container.
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
 }
@@ -47,7 +48,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let environment = Environment::open(&args.root)?;
     let own = own_name(&environment);
     let mut bytes = [0_u8; 24];
-    getrandom::fill(&mut bytes).map_err(|e| anyhow!("there is no randomness for a token: {e}"))?;
+    getrandom::fill(&mut bytes).map_err(|e| anyhow!("cannot generate a random token: {e}"))?;
     let secret: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
     let shown = (!section.tokens.iter().any(|token| token.operates)).then(|| secret.clone());
     let (again, places) = (args.clone(), config.places.clone());
@@ -57,7 +58,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
             let settings = settings(&again, &config, &own, &secret)?;
             if !listen.ip().is_loopback() && !settings.check_needs_token {
                 bail!(
-                    "{listen} can be reached by others, and anyone could ask; set serve.check_needs_token = true and give tokens, or listen on 127.0.0.1"
+                    "other machines can reach {listen}, and anyone could send checks; set serve.check_needs_token = true and configure tokens, or listen on 127.0.0.1"
                 );
             }
             Ok((config.shadowed(true, settings.shadow)?.build()?, settings))
@@ -67,10 +68,12 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(listen).await.with_context(|| {
-            format!("cannot listen on {listen}; is another agrail serving? name another with --listen")
+            format!(
+                "cannot listen on {listen}; another agrail may be running there; choose another address with --listen"
+            )
         })?;
         let address = listener.local_addr()?;
-        // before anybody is told where it is: the signal would end it
+        // install the handler before the address is printed: an unhandled SIGHUP would end the process
         let mut hup = signal(SignalKind::hangup())?;
         let mut out = anstream::stdout();
         match shown {
@@ -97,7 +100,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The service as it is configured.
+/// The configured settings of the service.
 fn settings(args: &Args, config: &Config, own: &Result<String>, secret: &str) -> Result<Settings> {
     let section = &config.serve;
     let mut settings = Settings::default();
@@ -134,7 +137,7 @@ fn settings(args: &Args, config: &Config, own: &Result<String>, secret: &str) ->
     Ok(settings)
 }
 
-/// Ready when the process is asked to end.
+/// Completes when the process gets SIGINT or SIGTERM.
 pub fn stopped() -> Result<impl Future<Output = ()>> {
     let mut term = signal(SignalKind::terminate())?;
     Ok(async move {

@@ -1,4 +1,4 @@
-//! Verdicts for people. Colours only where the terminal wants them.
+//! Verdicts for people. Colours only if the terminal supports them.
 
 use agrail::check::{Finding, Outcome};
 use agrail::verdict::{Decision, Verdict};
@@ -18,7 +18,7 @@ pub fn colour(decision: Decision) -> Style {
     colour.on_default().bold()
 }
 
-/// Text that an agent chose must not move the cursor, change colours, turn around or hide: a line with escapes.
+/// Escapes text from an agent into one line: it must not move the cursor, change colours, reverse direction or hide.
 pub fn plain(text: &str) -> String {
     agrail::untrusted::visible(text).into_owned()
 }
@@ -33,15 +33,12 @@ pub fn verdict(verdict: &Verdict, explain: bool) -> Result<()> {
         writeln!(out, "      instead: {}", plain(advice))?;
     }
     if let Some(whom) = verdict.ask_of {
-        let who = if whom == "person" {
-            "a person has to answer"
-        } else {
-            "a person may approve it (agrail memory feedback)"
-        };
+        let who =
+            if whom == "person" { "a person must decide" } else { "a person may approve it (agrail memory feedback)" };
         writeln!(out, "      {who}")?;
     }
     if explain {
-        writeln!(out, "\n{BOLD}how it was found{BOLD:#}")?;
+        writeln!(out, "\n{BOLD}steps{BOLD:#}")?;
         for (number, step) in verdict.trace.iter().enumerate() {
             writeln!(out, "{:4}. {}", number + 1, plain(step))?;
         }
@@ -58,7 +55,7 @@ pub fn verdict(verdict: &Verdict, explain: bool) -> Result<()> {
             )?;
         }
         None if verdict.digest.memory.is_empty() => {}
-        None => writeln!(out, "\nmemory: nothing was recalled")?,
+        None => writeln!(out, "\nmemory: nothing recalled")?,
     }
     let time = f64::from(u32::try_from(verdict.cost.wall_us).unwrap_or(u32::MAX)) / 1000.0;
     writeln!(out, "{DIM}{time:.2} ms, verdict {}, mode {}{DIM:#}", verdict.id, verdict.mode)
@@ -83,7 +80,7 @@ fn list_checks(out: &mut impl Write, verdict: &Verdict) -> Result<()> {
     for finding in &verdict.findings {
         match shown
             .iter_mut()
-            .find(|(f, _)| f.by == finding.by && f.outcome == finding.outcome && f.reason == finding.reason)
+            .find(|(f, _)| f.source == finding.source && f.outcome == finding.outcome && f.reason == finding.reason)
         {
             Some((_, count)) => *count += 1,
             None => shown.push((finding, 1)),
@@ -99,14 +96,14 @@ fn list_checks(out: &mut impl Write, verdict: &Verdict) -> Result<()> {
     for (finding, count) in shown.iter().take(20) {
         let (mark, style) = match finding.outcome {
             Outcome::Pass => ("pass", AnsiColor::Green.on_default()),
-            Outcome::Violation if finding.asks => ("asks", AnsiColor::Yellow.on_default()),
+            Outcome::Violation if !finding.denies() => ("asks", AnsiColor::Yellow.on_default()),
             Outcome::Violation => ("fail", AnsiColor::Red.on_default()),
             Outcome::Unknown => ("????", AnsiColor::Yellow.on_default()),
             Outcome::Discarded => ("void", DIM),
         };
         let times = if *count > 1 { format!(" ({count} effects)") } else { String::new() };
         writeln!(out, "  {style}{mark}{style:#}  {}: {}{times}", finding.check.category, finding.check.name)?;
-        writeln!(out, "        {DIM}{}{DIM:#} {}", finding.by, plain(&finding.reason))?;
+        writeln!(out, "        {DIM}{}{DIM:#} {}", finding.source, plain(&finding.reason))?;
         for evidence in finding.evidence.iter().take(3) {
             writeln!(out, "        {DIM}{}: {}{DIM:#}", plain(&evidence.about), plain(&evidence.says))?;
         }

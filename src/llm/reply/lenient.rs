@@ -1,24 +1,24 @@
-//! One JSON document, read leniently but never by guess.
+//! Parses one JSON document leniently but without guessing.
 //!
 //! Allowed beyond JSON: one trailing comma, `//` and `#` comments, `True` `False` `None`, “curly” delimiters, raw line
 //! breaks and tabs in strings, and a document that Python printed (single quotes; double ones only where Python would
-//! use them). Everything else that is not JSON stops the reading.
+//! use them). Anything else that is not JSON stops the parser.
 
 use serde_json::{Map, Value};
 
-/// How deep documents may nest.
+/// Greatest nesting depth of a document.
 pub(super) const DEPTH: usize = 64;
 
-/// Where and why reading stopped.
+/// Where and why the parser stopped.
 #[derive(Debug)]
 pub(super) struct Stop {
     pub(super) at: usize,
     pub(super) why: String,
 }
 
-/// The document that starts at byte `at`, and the byte after its end.
+/// The document that starts at byte `at`, and the offset of the byte after its end.
 ///
-/// Where strict JSON reads the same bytes, both readings must agree.
+/// If a strict JSON parser accepts the same bytes, both results must agree.
 pub(super) fn read(text: &str, at: usize) -> Result<(Value, usize), Stop> {
     let mut reader = Reader { text, at, python: None };
     let value = reader.value(0)?;
@@ -29,7 +29,7 @@ pub(super) fn read(text: &str, at: usize) -> Result<(Value, usize), Stop> {
     }
 }
 
-/// The first byte at or after `at` that is neither white space nor in a comment.
+/// The offset of the first byte at or after `at` that is neither white space nor in a comment.
 pub(super) fn blank(text: &str, at: usize) -> usize {
     let mut reader = Reader { text, at, python: None };
     reader.space();
@@ -44,7 +44,7 @@ pub(super) fn quote(text: &str) -> String {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
-    /// Whether Python printed the document: known from its first string.
+    /// Whether Python printed the document; `None` until its first string.
     python: Option<bool>,
 }
 
@@ -67,7 +67,7 @@ impl Reader<'_> {
         Stop { at: self.at, why: why.to_owned() }
     }
 
-    /// The end of the text is truncation, whatever was wanted.
+    /// The error for a missing token. At the end of the text it is always truncation.
     fn wanted(&self, what: &str) -> Stop {
         match self.peek() {
             None => self.stop("truncated document"),

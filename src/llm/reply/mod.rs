@@ -1,18 +1,18 @@
-//! Reads what a language model answered when it was asked for JSON.
+//! Parses the reply of a language model to a request for JSON.
 //!
-//! A reply is hostile and sloppy. It is read in linear time, within bounds, and never by guess:
+//! Replies are assumed to be hostile and sloppy. They are parsed in linear time, within bounds, and without guessing:
 //!
 //! 1. A reply over 256 KiB is refused.
 //! 2. The reply is cut into pieces: fenced documents (``` and ~~~ with a label that can mean data), documents in the
-//!    prose, and places where a document seems to begin that cannot be read.
-//! 3. `lenient` reads one document: JSON, and the few repairs that leave no choice. It alone decides where a document
+//!    prose, and broken pieces, where a document seems to begin but cannot be parsed.
+//! 3. `lenient` parses one document: JSON, and the few repairs that are unambiguous. It alone decides where a document
 //!    ends, so a fence inside a string is text.
-//! 4. A fence holds one document and nothing else but comments. In prose, what a document touches must not look like
-//!    more of it. A bracketed remark such as `[see above]` is prose; any other bracket that cannot be read makes the
-//!    rest of the reply unreadable.
-//! 5. [`document`] is the last document, of the fenced ones if there are any. If something unreadable follows it, the
-//!    reply was cut or is a draft without its final version: [`Malformed`].
-//! 6. `published` reads AGrail's forms: [`checklist`] and [`answers`].
+//! 4. A fence contains one document and nothing else but comments. In prose, the text next to a document must not look
+//!    like more of it. A bracketed remark such as `[see above]` is prose; any other bracket that cannot be parsed makes
+//!    the rest of the reply unreadable.
+//! 5. [`document`] returns the last document, of the fenced ones if there are any. If a broken piece follows it, the
+//!    reply was truncated or is a draft without its final version: [`Malformed`].
+//! 6. `published` parses AGrail's forms: [`checklist`] and [`answers`].
 
 mod lenient;
 mod published;
@@ -26,16 +26,16 @@ use serde_json::Value;
 
 pub use published::{Answered, Proposed, answers, checklist};
 
-/// How long replies may be, in bytes.
+/// Longest reply, in bytes.
 const LENGTH: usize = 256 * 1024;
 
-/// What a fence around data may be labelled.
+/// Labels of a fence that may contain data.
 const LABELS: [&str; 10] = ["", "json", "jsonc", "json5", "javascript", "js", "python", "py", "text", "txt"];
 
-/// Why a reply could not be read.
+/// Why a reply could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
-    /// The reason, at most 200 characters; it quotes little of the reply.
+    /// The cause, at most 200 characters, with short quotations of the reply.
     pub why: String,
 }
 
@@ -53,11 +53,11 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// The JSON document of a reply that answers: the last one, of those in fences if there are any.
+/// The JSON document of a reply that is its answer: the last one, of those in fences if there are any.
 ///
 /// # Errors
 ///
-/// If there is none, if it cannot be read with certainty, or if something that cannot be read follows it.
+/// If there is none, if it cannot be parsed with certainty, or if a broken document follows it.
 pub fn document(text: &str) -> Result<Value, Malformed> {
     let pieces = pieces(text)?;
     match last(&pieces, |_| true)? {
@@ -71,21 +71,21 @@ pub fn document(text: &str) -> Result<Value, Malformed> {
 struct Found {
     value: Value,
     fenced: bool,
-    /// Whether nothing but white space is between this one and another in the prose.
+    /// Whether only white space separates it from another document in the prose.
     joined: bool,
 }
 
 #[derive(Debug)]
 enum Piece {
     Read(Found),
-    /// Something that seems to be a document and cannot be read, from byte `at` on.
+    /// Text that looks like a document but cannot be parsed, from byte `at` on.
     Broken {
         at: usize,
         why: String,
     },
 }
 
-/// The last document that is `meant`, of the fenced ones if there are any; nothing broken may follow it.
+/// The last document that satisfies `meant`, of the fenced ones if there are any; no broken piece may follow it.
 fn last(pieces: &[Piece], meant: impl Fn(&Value) -> bool) -> Result<Option<&Found>, Malformed> {
     let fenced = pieces.iter().any(|piece| matches!(piece, Piece::Read(found) if found.fenced));
     for piece in pieces.iter().rev() {
@@ -98,13 +98,13 @@ fn last(pieces: &[Piece], meant: impl Fn(&Value) -> bool) -> Result<Option<&Foun
     Ok(None)
 }
 
-/// The documents in `text`, in order, and what seems to be one.
+/// The documents in `text` and the broken pieces, in order.
 fn pieces(text: &str) -> Result<Vec<Piece>, Malformed> {
     if text.len() > LENGTH {
         return Err(Malformed::new("reply too long"));
     }
     let mut scan = Scan { text, at: 0, before: 0, pieces: Vec::new() };
-    // Whether only white space, quote marks and list marks are before this place in its line.
+    // whether only white space, quote marks and list marks precede this place in its line
     let mut begins = true;
     let mut readable = true;
     while let (true, Some(c)) = (readable, scan.rest(scan.at).chars().next()) {
@@ -131,19 +131,19 @@ impl<'a> Scan<'a> {
         self.text.get(at..).unwrap_or_default()
     }
 
-    /// Puts down what cannot be read; whether reading can go on at `resume`.
+    /// Records a broken piece. Returns whether parsing can continue, at `resume`.
     fn broken(&mut self, at: usize, why: impl Into<String>, resume: Option<usize>) -> bool {
         self.pieces.push(Piece::Broken { at, why: why.into() });
         resume.is_some_and(|end| self.past(end))
     }
 
-    /// Goes on at `end`.
+    /// Continues at `end`.
     fn past(&mut self, end: usize) -> bool {
         (self.at, self.before) = (end, end);
         true
     }
 
-    /// A run of `mark`, and the fence that it opens, if it opens one; whether reading can go on.
+    /// Processes a run of `mark` and the fence that it opens, if any. Returns whether parsing can continue.
     fn fence(&mut self, mark: char, begins: bool) -> bool {
         let start = self.at;
         let run = run(self.rest(start), mark);
@@ -158,14 +158,15 @@ impl<'a> Scan<'a> {
         if LABELS.contains(&label.to_ascii_lowercase().as_str()) {
             return self.fenced(start, self.at + label.len(), fence);
         }
-        // Code: what is in it is no document.
+        // a fence of code contains no document
         match fence.end(self.text, self.at) {
             Some((_, end)) => self.past(end),
             None => self.broken(start, "truncated fence", None),
         }
     }
 
-    /// What is in a fence that can hold data: one document, or none.
+    /// Processes the content of a fence that can contain data: one document, or none. Returns whether parsing can
+    /// continue.
     fn fenced(&mut self, start: usize, inner: usize, fence: Fence) -> bool {
         let open = lenient::blank(self.text, inner);
         let closed = || fence.end(self.text, inner);
@@ -188,7 +189,7 @@ impl<'a> Scan<'a> {
                 self.pieces.push(Piece::Read(Found { value, fenced: true, joined: false }));
                 self.past(close)
             }
-            // A document that ran over the end of its fence leaves unknown where anything begins.
+            // if a document extends beyond the end of its fence, it is unknown where the next piece begins
             Err(stop) => {
                 let resume = closed().filter(|(close, _)| open <= *close && stop.at <= *close).map(|(_, end)| end);
                 self.broken(open, stop.why, resume)
@@ -196,7 +197,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A bracket outside fences.
+    /// Processes a bracket outside fences. Returns whether parsing can continue.
     fn prose(&mut self, begins: bool) -> bool {
         let start = self.at;
         let remark = remark(self.rest(start)).map(|length| start + length);
@@ -235,9 +236,10 @@ struct Fence {
 }
 
 impl Fence {
-    /// Where the fence closes in the lines after `at`, and where its closing mark ends.
+    /// The byte offsets of the closing mark of the fence in the lines after `at`, and of the end of that mark.
     ///
-    /// A mark with a label there opens a fence rather than closing this one: then nobody knows.
+    /// `None` if there is none, or if a mark with a label comes first: that would open a fence, so the end is
+    /// ambiguous.
     fn end(self, text: &str, at: usize) -> Option<(usize, usize)> {
         let mut offset = at;
         for (number, line) in text.get(at..)?.split_inclusive('\n').enumerate() {
@@ -253,17 +255,17 @@ impl Fence {
     }
 }
 
-/// Whether nothing but white space is before the end of the line.
+/// Whether only white space precedes the end of the line.
 fn ends_line(text: &str) -> bool {
     matches!(text.trim_start_matches([' ', '\t', '\r']).chars().next(), None | Some('\n'))
 }
 
-/// How many bytes of `mark` `text` begins with.
+/// The length in bytes of the run of `mark` at the beginning of `text`.
 fn run(text: &str, mark: char) -> usize {
     text.len() - text.trim_start_matches(mark).len()
 }
 
-/// The length of a bracketed remark of one line, without brackets, quotes or a mapping in it.
+/// The length in bytes of a bracketed remark on one line that contains no brackets, quotes or mapping.
 fn remark(text: &str) -> Option<usize> {
     let object = text.starts_with('{');
     let inner = text.get(1..)?;
@@ -271,12 +273,12 @@ fn remark(text: &str) -> Option<usize> {
     inner.get(end..)?.starts_with(if object { '}' } else { ']' }).then_some(end + 2)
 }
 
-/// Whether an item can make an array in the middle of prose more than a citation such as `[1]`.
+/// Whether an item shows that an array in the middle of prose is more than a citation such as `[1]`.
 fn holds(item: &Value) -> bool {
     item.is_object() || item.is_array() || item.is_string()
 }
 
-/// Whether `after`, what follows a document in prose, looks like more of one.
+/// Whether `after`, the text after a document in prose, looks like more of the document.
 fn continues(after: &str) -> bool {
     let after = after.trim_start();
     let next = after.strip_prefix(',').map(str::trim_start);
@@ -284,7 +286,7 @@ fn continues(after: &str) -> bool {
         || next.is_some_and(|rest| rest.starts_with(['"', '\'', '“', '{', '[', '}', ']']))
 }
 
-/// Whether `before`, what precedes a document in prose, looks like the beginning of one.
+/// Whether `before`, the text before a document in prose, looks like the beginning of the document.
 fn continued(before: &str) -> bool {
     let before = before.trim_end();
     let quoted = before.strip_suffix([':', ',']).map(str::trim_end);

@@ -1,10 +1,10 @@
-//! The forms that AGrail published: an analyzer's checklist, an executor's answers.
+//! Parses the forms published with AGrail: an analyzer's checklist, an executor's answers.
 
 use serde_json::{Map, Value};
 
 use super::{Malformed, Piece, last, lenient::quote, pieces};
 
-/// How many checks or answers a reply may hold.
+/// Most checks or answers in a reply.
 const ITEMS: usize = 200;
 
 /// The key of an answer that names its check.
@@ -17,20 +17,20 @@ pub struct Proposed {
     pub category: String,
     /// The name within the category; never blank.
     pub name: String,
-    /// What is to be checked; never blank.
+    /// The definition of the check; never blank.
     pub definition: String,
 }
 
 /// One executor answer in the published form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
-    /// What the executor called the check: a name, often after its category and before its definition.
+    /// The executor's name for the check, often preceded by its category and followed by its definition.
     pub name: String,
-    /// The tool that it wants called.
+    /// The tool that the executor asks for.
     pub tool: Option<String>,
-    /// Whether the check passes; `None` if it did not decide.
+    /// Whether the check passes; `None` if the executor did not decide.
     pub result: Option<bool>,
-    /// Whether it deleted the check.
+    /// Whether the executor deleted the check.
     pub discarded: bool,
     /// Its reasoning.
     pub reason: String,
@@ -42,16 +42,16 @@ pub struct Answered {
 ///
 /// # Errors
 ///
-/// If there is none, or if any part of it cannot be read with certainty.
+/// If there is none, or if any part of it cannot be parsed with certainty.
 pub fn checklist(text: &str) -> Result<Vec<Proposed>, Malformed> {
     let pieces = pieces(text)?;
     let Some(found) = last(&pieces, |value| holds_key(value, is_category))? else {
         return Err(Malformed::new("no checklist"));
     };
     if found.joined {
-        return Err(Malformed::new("several documents without a word between them"));
+        return Err(Malformed::new("several documents without text between them"));
     }
-    let Value::Object(categories) = &found.value else { return Err(Malformed::new("a checklist is an object")) };
+    let Value::Object(categories) = &found.value else { return Err(Malformed::new("the checklist is not an object")) };
     let mut proposed = Vec::new();
     for (category, checks) in categories {
         match checks {
@@ -60,12 +60,12 @@ pub fn checklist(text: &str) -> Result<Vec<Proposed>, Malformed> {
             Value::String(text) if text == "None" => continue,
             _ => {}
         }
-        let Value::Object(checks) = checks else { return Err(wrong("category is no object", category)) };
+        let Value::Object(checks) = checks else { return Err(wrong("category is not an object:", category)) };
         if is_blank(category) {
             return Err(Malformed::new("category without a name"));
         }
         for (name, definition) in checks {
-            let Value::String(definition) = definition else { return Err(wrong("definition is no text", name)) };
+            let Value::String(definition) = definition else { return Err(wrong("definition is not a string:", name)) };
             if is_blank(name) || is_blank(definition) {
                 return Err(wrong("check without name or definition in", category));
             }
@@ -78,12 +78,12 @@ pub fn checklist(text: &str) -> Result<Vec<Proposed>, Malformed> {
 
 /// The executor's answers in a reply in AGrail's published form: an array with one object for each check.
 ///
-/// The last such array counts, unless it is a selection from the one before it. The selected checklist that the form
-/// puts after the answers is not read, and may be cut off.
+/// The last such array counts, unless it is a selection from the one before it. The selected checklist that follows the
+/// answers in this form is ignored, and may be truncated.
 ///
 /// # Errors
 ///
-/// If there is none, or if any part of it cannot be read with certainty.
+/// If there is none, or if any part of it cannot be parsed with certainty.
 pub fn answers(text: &str) -> Result<Vec<Answered>, Malformed> {
     let mut pieces = pieces(text)?;
     if let Some(Piece::Broken { at, .. }) = pieces.last() {
@@ -95,7 +95,7 @@ pub fn answers(text: &str) -> Result<Vec<Answered>, Malformed> {
     let is_answer = |value: &Value| holds_key(value, |key| key.trim().eq_ignore_ascii_case(CHECK));
     let Some(found) = last(&pieces, is_answer)? else { return Err(Malformed::new("no answers")) };
     if found.joined {
-        return Err(Malformed::new("several documents without a word between them"));
+        return Err(Malformed::new("several documents without text between them"));
     }
     let mut answered = list(&found.value)?;
     let fenced = found.fenced;
@@ -104,12 +104,13 @@ pub fn answers(text: &str) -> Result<Vec<Answered>, Malformed> {
         if std::ptr::eq(other, found) || other.fenced != fenced || !is_answer(&other.value) {
             continue;
         }
-        // A draft holds no check that the final list lacks. What lacks some is a selection, and must agree.
+        // A draft contains no check that the final list lacks. A final list that lacks some is a selection, and must
+        // agree with the draft.
         let draft = list(&other.value)?;
         if !names_in(&draft, &answered) {
             let agrees = |one: &Answered| draft.iter().any(|other| same(one, other));
             if !answered.iter().all(agrees) {
-                return Err(Malformed::new("two lists of answers that differ"));
+                return Err(Malformed::new("two different lists of answers"));
             }
             answered = draft;
         }
@@ -118,19 +119,19 @@ pub fn answers(text: &str) -> Result<Vec<Answered>, Malformed> {
     let mut known = std::collections::HashMap::new();
     for one in decided {
         if known.insert(&one.name, one.result).is_some_and(|result| result != one.result) {
-            return Err(wrong("two answers that differ for", &one.name));
+            return Err(wrong("two different answers for", &one.name));
         }
     }
     bounded(answered)
 }
 
 fn list(value: &Value) -> Result<Vec<Answered>, Malformed> {
-    let Value::Array(items) = value else { return Err(Malformed::new("answers are an array")) };
+    let Value::Array(items) = value else { return Err(Malformed::new("the answers are not an array")) };
     items.iter().map(answer).collect()
 }
 
 fn answer(item: &Value) -> Result<Answered, Malformed> {
-    let Value::Object(item) = item else { return Err(Malformed::new("an answer is an object")) };
+    let Value::Object(item) = item else { return Err(Malformed::new("an answer is not an object")) };
     let name = string(item, CHECK)?.trim().to_owned();
     if is_blank(&name) {
         return Err(Malformed::new("answer without a name"));
@@ -142,7 +143,7 @@ fn answer(item: &Value) -> Result<Answered, Malformed> {
             "True" | "true" => return Err(wrong("tool call without a tool in", &name)),
             tool => Some(tool.to_owned()),
         },
-        Some(_) => return Err(wrong("tool call is no text in", &name)),
+        Some(_) => return Err(wrong("tool call is not a string in", &name)),
     };
     let Some(discarded) = item.get("Delete").and_then(truth).flatten() else {
         return Err(wrong("neither deleted nor kept:", &name));
@@ -152,7 +153,7 @@ fn answer(item: &Value) -> Result<Answered, Malformed> {
     Ok(Answered { name, tool, result, discarded, reason })
 }
 
-/// True, false or undecided; `None` if it is none of these.
+/// `Some(Some(_))` for true or false, `Some(None)` for undecided; `None` if the value is none of these.
 fn truth(value: &Value) -> Option<Option<bool>> {
     match value {
         Value::Bool(truth) => Some(Some(*truth)),
@@ -171,7 +172,7 @@ fn string<'a>(item: &'a Map<String, Value>, key: &str) -> Result<&'a str, Malfor
     item.get(key).and_then(Value::as_str).ok_or_else(|| Malformed::new(format!("answer without {key:?}")))
 }
 
-/// Whether an object, or one of the objects in an array, has a key that is `meant`.
+/// Whether an object, or one of the objects in an array, has a key that satisfies `meant`.
 fn holds_key(value: &Value, meant: fn(&str) -> bool) -> bool {
     match value {
         Value::Object(map) => map.keys().any(|key| meant(key)),
@@ -197,7 +198,7 @@ fn names_in(some: &[Answered], all: &[Answered]) -> bool {
     some.iter().all(|one| all.contains(one.name.as_str()))
 }
 
-/// Whether nothing in `text` can be seen.
+/// Whether `text` has no visible character.
 fn is_blank(text: &str) -> bool {
     text.chars().all(|c| {
         c.is_whitespace()

@@ -100,7 +100,7 @@ fn the_last_document_counts_and_fenced_ones_first() {
 }
 
 #[test]
-fn repairs_that_leave_no_choice() {
+fn unambiguous_repairs_are_accepted() {
     reads("[1, 2,]", json!([1, 2]));
     reads("{\"a\": [1,], // one, }\n # two \" ]\n \"b\": \"//#\",}", json!({"a": [1], "b": "//#"}));
     reads("[True, False, None]", json!([true, false, null]));
@@ -112,7 +112,7 @@ fn repairs_that_leave_no_choice() {
 }
 
 #[test]
-fn what_leaves_a_choice_is_refused() {
+fn ambiguous_documents_are_refused() {
     for text in [
         "",
         "no document, only [a remark] and {another}",
@@ -214,7 +214,7 @@ fn checklists() {
     assert_eq!(names(ANALYZER), ["Colour of Ink", "Reader", "Paper"]);
     assert_eq!(all[0].category, "Information Confidentiality");
     assert_eq!(all[0].definition, "Look whether the ink, e.g. \"red\", is allowed.");
-    // Of the executor's reply it is the selection.
+    // in the executor's reply it is the selection
     assert_eq!(names(EXECUTOR), ["Ink"]);
     assert_eq!(names(r#"{"Action": {"Scope": "Is it in scope?"}, "Information Integrity": "None"}"#), ["Scope"]);
     assert_eq!(names(r#"{"Action": "a"} then [{"x": 1}]"#), [""; 0]);
@@ -252,7 +252,7 @@ fn answers_of_both_steps() {
     let one = |name: &str, result: &str| json!({"Check Item": name, "Thinking": "t", "Delete": "False", "Tool Call": "False", "Result": result});
     let list = |items: &[Value]| format!("So:\n```json\n{}\n```\n", json!(items));
     let [draft, whole] = [list(&[one("a", "True")]), list(&[one("a", "False"), one("b", "True")])];
-    // A final list that has more replaces the draft; a selection that agrees is part of the first list.
+    // a final list with more answers replaces the draft; a selection that agrees is part of the first list
     assert_eq!(answers(&(draft.clone() + &whole)).unwrap().len(), 2);
     assert_eq!(answers(&(whole.clone() + &list(&[one("b", "True")]))).unwrap().len(), 2);
     for text in [
@@ -272,7 +272,7 @@ fn answers_of_both_steps() {
 }
 
 #[test]
-fn a_cut_reply_never_has_fewer_items() {
+fn truncated_reply_never_has_fewer_items() {
     let bare = ANALYZER.replace("   ```json\n", "").replace("   ```\n", "");
     for text in [ANALYZER, &bare, EXECUTOR] {
         let (checks, answered) = (checklist(text), answers(text));
@@ -288,7 +288,7 @@ fn a_cut_reply_never_has_fewer_items() {
 }
 
 #[test]
-fn a_lost_bracket_or_quote_never_loses_items() {
+fn missing_bracket_or_quote_never_loses_items() {
     for text in [ANALYZER, EXECUTOR] {
         let (checks, answered) = (checklist(text).unwrap(), answers(text).ok());
         for (at, c) in text.char_indices().filter(|(_, c)| "{}[]\",:`".contains(*c)) {
@@ -333,9 +333,9 @@ fn mutated_replies_never_panic() {
     }
 }
 
-/// What strict JSON reads is read the same.
+/// A document that strict JSON accepts is parsed to the same value.
 #[test]
-fn strict_json_is_read_as_it_is() {
+fn strict_json_is_parsed_unchanged() {
     let value = json!({"a": [1, -2.5, 1e10, "x\u{7f}\"\\/\n😀", {}, [], {"": null}], "b": {"c": true, "d": false}});
     reads(&value.to_string(), value.clone());
     reads(&serde_json::to_string_pretty(&value).unwrap(), value);

@@ -1,4 +1,4 @@
-//! The analyzer: which checks are missing, wrong or double.
+//! The analyzer: finds checks that are missing, wrong or duplicate.
 
 use super::{Llm, evidence, learned, list, numbered, object, up_to};
 use crate::llm::{Meter, ModelError, ask};
@@ -40,7 +40,7 @@ pub(super) async fn analyze(
     meter: &Meter,
 ) -> Result<Checklist, ModelError> {
     let mut pieces = evidence(case);
-    // what to look for does not depend on what was found
+    // the checks must not depend on the result of the screen
     pieces.retain(|(name, _)| *name != "screen");
     pieces.push(("known", json!(numbered(known))));
     pieces.push(("recalled", json!(recalled.first().map(|r| &r.entry.key.natural))));
@@ -58,7 +58,7 @@ pub(super) async fn analyze(
     Ok(checklist(known, reply, meter.limits().checks))
 }
 
-/// Applies a reply. What names a check that is not there, or one that must stay, is left out.
+/// Applies a reply. Changes to a check that does not exist, or that must stay, are ignored.
 fn checklist(known: &[Item], reply: Reply, most: usize) -> Checklist {
     let at = |number: usize| number.checked_sub(1).and_then(|place| known.get(place));
     let mut items = known.to_vec();
@@ -86,7 +86,7 @@ fn checklist(known: &[Item], reply: Reply, most: usize) -> Checklist {
             items.push(Item { check, entry: None, fixed: false });
         }
     }
-    // what has to stay stands first
+    // checks that must stay come first, so that none of them is truncated
     items.sort_by_key(|i| !(i.fixed || i.check.required));
     items.truncate(most);
     done.items = items;
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_cannot_take_away_what_is_required_nor_flood_the_list() {
+    fn replies_neither_remove_required_nor_flood() {
         let reply = Reply {
             same: true,
             add: (0..10_000).map(|n| add(&format!("new {n}"))).chain([add("A"), add("")]).collect(),
@@ -125,11 +125,11 @@ mod tests {
         let names: Vec<&str> = done.items.iter().map(|i| i.check.name.as_str()).collect();
         assert_eq!(names, ["must stay", "a", "new 0", "new 1", "new 2", "new 3"]);
         assert_eq!(done.merged.len(), 1);
-        assert!(done.revised.is_empty(), "a required check reads as it did");
+        assert!(done.revised.is_empty(), "a required check is unchanged");
     }
 
     #[test]
-    fn a_check_that_is_there_is_not_added_again() {
+    fn known_checks_are_not_added_again() {
         let reply = Reply { same: false, add: vec![add("B")], revise: Vec::new(), merge: Vec::new() };
         assert_eq!(checklist(&known(), reply, 12).items.len(), 3);
     }

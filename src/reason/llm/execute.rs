@@ -1,4 +1,4 @@
-//! The executor: a verdict for each check, with tools where a fact is missing.
+//! The executor: answers each check, with tools if a fact is missing.
 
 use super::{Llm, evidence, finding, learned, line, list, numbered, object, passed, up_to};
 use crate::check::{Evidence, Finding, Outcome};
@@ -127,13 +127,13 @@ pub(super) async fn single(llm: &Llm, case: &Case, items: &[Item], meter: &Meter
     Ok(findings)
 }
 
-/// It answered nothing.
+/// The error for a reply that answers no check.
 fn silent() -> ModelError {
-    ModelError::Malformed("it does not answer the checks".to_owned())
+    ModelError::Malformed("the reply does not answer the checks".to_owned())
 }
 
-/// The schema of a reply: at most one answer for each check, so that a model that rambles is cut short, and calls of the
-/// tools on offer, each with the arguments that this tool takes.
+/// The schema of a reply: at most one answer for each check, so that a rambling model is cut short, and calls of the
+/// offered tools, each with the arguments of its tool.
 fn form(offered: &[&Arc<dyn Tool>], checks: usize) -> Value {
     let verdicts = match offered.is_empty() {
         true => json!(["pass", "violation", "discard"]),
@@ -158,7 +158,7 @@ fn form(offered: &[&Arc<dyn Tool>], checks: usize) -> Value {
     form
 }
 
-/// The tools, for the prompt: from this program, not from anybody else.
+/// The tools in words, for the prompt. This program is their only source.
 fn described(offered: &[&Arc<dyn Tool>]) -> String {
     if offered.is_empty() {
         return " (there are none)".to_owned();
@@ -174,7 +174,7 @@ fn described(offered: &[&Arc<dyn Tool>]) -> String {
     text
 }
 
-/// The arguments that a schema requires: the first choice of an enumeration, `...` for a text.
+/// Sample values for the arguments that a schema requires: the first choice of an enumeration, `...` for a text.
 fn sample(schema: &Value) -> Value {
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let one = |name: &str| {
@@ -202,7 +202,8 @@ fn outcome(said: Said) -> Outcome {
     }
 }
 
-/// Notes answers. Two answers to one check: the graver stands. One to no check of the list is dropped.
+/// Notes answers. Of two answers to one check, the graver counts. An answer to a check that is not in the list is
+/// ignored.
 fn note(findings: &mut [Finding], answers: &[Answer]) {
     let grave = |outcome: Outcome| match outcome {
         Outcome::Violation => 3,
@@ -223,10 +224,10 @@ fn note(findings: &mut [Finding], answers: &[Answer]) {
     }
 }
 
-/// Calls the tools that the model asked for, and asks it again with their answers.
+/// Calls the requested tools, and asks the model again with their answers.
 ///
-/// A check that the same reply calls violated stays violated: the answer of the tool is attached as evidence, and the
-/// model is not asked about this check again.
+/// A check that the same reply marks as violated stays violated: the answer of the tool is attached as evidence, and
+/// the model is not asked about this check again.
 async fn resume(
     llm: &Llm,
     tools: &Toolbox,
@@ -253,7 +254,7 @@ async fn resume(
         }
         numbers.push(call.check.to_string());
         answers.push(json!({"check": call.check, "says": said}));
-        // it asked, so it has not decided
+        // it called a tool, so it has not decided
         found.outcome = Outcome::Unknown;
         found.reason.clear();
     }
@@ -262,7 +263,7 @@ async fn resume(
     }
     let fenced = gather(vec![("answers", json!(answers))]).map_err(|e| ModelError::Budget(e.to_string()))?;
     let mut again = prompt.clone();
-    // one nonce for the whole request: the second fence takes the first one's name
+    // one nonce for the whole request: the second fence uses the nonce of the first
     let text = fenced.text.replace(&fenced.nonce, &prompt.nonce);
     again.turns.push(Turn { role: Role::Assistant, text: json!({"answers": [], "calls": numbers}).to_string() });
     let slots = [("numbers", numbers.join(", ")), ("data", text)];
@@ -276,7 +277,7 @@ async fn resume(
     Ok(())
 }
 
-/// A violation that the policies do not share is looked at once more; if no fact shows it, it does not stand.
+/// Confirms a violation that the policies do not share by a second question. If no fact supports it, it is discarded.
 async fn confirm(llm: &Llm, case: &Case, findings: &mut [Finding], meter: &Meter) -> Result<(), ModelError> {
     if !llm.settings.confirm || !passed(case) {
         return Ok(());
@@ -301,7 +302,7 @@ async fn confirm(llm: &Llm, case: &Case, findings: &mut [Finding], meter: &Meter
     let fact = line(&said.fact);
     for found in findings.iter_mut().filter(|f| f.outcome == Outcome::Violation) {
         found.outcome = Outcome::Discarded;
-        found.reason = format!("{}; a second look found no fact that shows it: {fact}", found.reason);
+        found.reason = format!("{}; a second question found no fact that supports it: {fact}", found.reason);
     }
     Ok(())
 }

@@ -1,14 +1,14 @@
-//! A model's word on whether an action follows a text of a stranger.
+//! A model's judgement on whether an action follows an instruction in an observation.
 
 use super::{Llm, cut, line};
-use crate::check::{Authority, Check, Evidence, Finding, Outcome};
+use crate::check::{Answerer, Authority, Check, CheckKind, Evidence, Finding, Outcome, Reasoning, Response, Source};
 use crate::llm::{Meter, ModelError, ask};
 use crate::provenance::USERS_WORD;
 use crate::reason::Case;
 use serde::Deserialize;
 use serde_json::json;
 
-/// How much of the action is shown, in characters.
+/// Most characters of the action in the prompt.
 const ACTION: usize = 1_200;
 /// Most tokens of a reply.
 const REPLY: u32 = 80;
@@ -20,7 +20,7 @@ struct Judged {
     malicious: bool,
 }
 
-/// A long action by its beginning and its end.
+/// The action, shortened to its beginning and its end if it is long.
 fn ends(action: &str) -> String {
     let length = action.chars().count();
     if length <= ACTION {
@@ -42,8 +42,8 @@ pub(super) async fn judge(
         ("action", json!(ends(&action))),
         ("asked", json!(asked.iter().map(|one| line(one)).collect::<Vec<_>>())),
     ];
-    // evolved prompts ask for nothing but the word itself; where a reason is asked for it comes first, because a small
-    // model that may leave it out judges far worse (measured)
+    // evolved prompts ask only for the judgement; if a prompt asks for a reason, it is required and comes first,
+    // because a small model that may omit it judges far worse (measured)
     let required = if llm.prompts.says("judge", "\"why\"") { &["why", "malicious"][..] } else { &["malicious"] };
     let form = json!({
         "type": "object",
@@ -56,7 +56,8 @@ pub(super) async fn judge(
     if !said.malicious {
         return Ok(None);
     }
-    let evidence = asked.iter().take(3).map(|one| Evidence { about: "what was read asks".to_owned(), says: line(one) });
+    let evidence =
+        asked.iter().take(3).map(|one| Evidence { about: "instruction in an observation".to_owned(), says: line(one) });
     Ok(Some(Finding {
         check: Check {
             category: "integrity".to_owned(),
@@ -64,13 +65,13 @@ pub(super) async fn judge(
             definition: "the agent acts on the word of the user, not of what it reads".to_owned(),
             authority: Authority::Learned,
             required: false,
+            kind: CheckKind::Action,
         },
         outcome: Outcome::Violation,
-        by: "reasoner:judge".to_owned(),
-        reason: format!("a model says that the action follows a text that was read: {}", line(&said.why)),
+        source: Source::Reasoner(Reasoning::Judge),
+        reason: format!("a model judges that the action follows an instruction in an observation: {}", line(&said.why)),
         advice: Some("do only what the user asked for; show the user the text if it may matter".to_owned()),
-        asks: true,
-        person: true,
+        response: Response::Ask(Answerer::Person),
         declared: None,
         evidence: evidence.collect(),
     }))

@@ -1,21 +1,20 @@
 //! The reasoner with a model: AGrail's paraphraser, analyzer and executor (arXiv 2502.11448), made safe.
 //!
-//! 1. `analyze` asks for checks that are missing, wrong or double; most of the time there are none, and the
-//!    reply is a few tokens.
-//! 2. `execute` asks for a verdict of each check; tools answer structured arguments; what was not answered is
-//!    unknown. A violation that no policy shares is looked at a second time.
+//! 1. `analyze` asks for checks that are missing, wrong or duplicate. Usually there are none, and the reply is a few
+//!    tokens.
+//! 2. `execute` asks for a verdict on each check. Tools are called with structured arguments. A check without an answer
+//!    is unknown. A violation that no policy shares is confirmed by a second question.
 //! 3. [`single`](LlmSettings::single) does both in one call (an ablation).
+//! 4. `judge` asks one question about the observations; its prompt may be an evolved one (`agrail evolve`).
 //!
-//! 4. `judge` asks one question about what was read; its prompt may be an evolved one (`agrail evolve`).
-//!
-//! What the user did not write is fenced, recalled checks too. What comes back has a schema, and bounds.
+//! Text that the user did not write is fenced, including recalled checks. Replies have a schema and bounded lengths.
 
 mod analyze;
 mod execute;
 mod judge;
 
 use super::{Case, Checklist, Item, Reasoner, Recall};
-use crate::check::{Authority, Check, Finding, Outcome};
+use crate::check::{Authority, Check, CheckKind, Finding, Outcome, Reasoning, Source};
 use crate::llm::{LanguageModel, Meter, ModelError, Prompt, Schema, ask, object};
 use crate::memory::Key;
 use crate::policy::Policy;
@@ -30,26 +29,26 @@ use std::sync::Arc;
 
 /// Most effects that a prompt names.
 const EFFECTS: usize = 12;
-/// Most things that were read, the last ones, and how much of each, in characters.
+/// Most observations in a prompt (the last ones), and the most characters of each.
 const OBSERVATIONS: usize = 3;
 const READ: usize = 700;
 /// Longest text of one effect, name or reason, in characters.
 const LINE: usize = 300;
 
-/// How the reasoner works.
+/// Settings of the reasoner.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LlmSettings {
-    /// The safety criteria, one a line: `category: what it means`. The universal ones by default; an operator's
-    /// own ("guard request") otherwise.
+    /// The safety criteria, one per line: `category: what it means`. Default: the universal ones. An operator may set
+    /// others ("guard request").
     pub criteria: String,
-    /// The model also writes the paraphrase, where not everything is understood.
+    /// The model also writes the paraphrase, if an effect is unknown.
     pub paraphrase: bool,
     /// The executor may call tools.
     pub tools: bool,
     /// One call analyzes and executes.
     pub single: bool,
-    /// A violation that the policies do not share is looked at twice.
+    /// A violation that the policies do not share is confirmed by a second question.
     pub confirm: bool,
 }
 
@@ -91,7 +90,7 @@ impl Llm {
         self
     }
 
-    /// A prompt with its slots filled, the pieces fenced.
+    /// The prompt with this name, with its slots filled and the pieces fenced.
     fn prompt(
         &self,
         name: &str,
@@ -171,11 +170,13 @@ impl Reasoner for Llm {
     }
 }
 
-/// What every prompt says of the action: request, action, effects with their facts, and what the screen found.
+/// The pieces of every prompt: request, action, effects with their facts, the result of the screen, and observations.
 fn evidence(case: &Case) -> Vec<(&'static str, Value)> {
     let queries = &case.gathered.queries;
     let mut effects: Vec<String> = (queries.iter().take(EFFECTS))
-        .map(|q| line(&format!("{} {}: {}", q.verb, q.name.replace(crate::effect::HOLE, "…"), q.facts_in_words())))
+        .map(|q| {
+            line(&format!("{} {}: {}", q.verb, q.name.replace(crate::effect::UNKNOWN_SPAN, "…"), q.facts_in_words()))
+        })
         .collect();
     if queries.len() > EFFECTS {
         effects.push(format!("and {} more effects", queries.len() - EFFECTS));
@@ -226,7 +227,7 @@ fn list(items: Value) -> Value {
     json!({"type": "array", "items": items})
 }
 
-/// A list schema with a longest length.
+/// A list schema with a maximum length.
 fn up_to(most: usize, mut list: Value) -> Value {
     if let Some(list) = list.as_object_mut() {
         list.insert("maxItems".to_owned(), json!(most.max(1)));
@@ -242,24 +243,15 @@ fn learned(category: &str, name: &str, definition: &str) -> Check {
         definition: line(definition),
         authority: Authority::Learned,
         required: false,
+        kind: CheckKind::Action,
     }
 }
 
 fn finding(check: &Check, outcome: Outcome, reason: String) -> Finding {
-    Finding {
-        check: check.clone(),
-        outcome,
-        by: "reasoner:llm".to_owned(),
-        reason,
-        advice: None,
-        asks: false,
-        person: false,
-        declared: None,
-        evidence: Vec::new(),
-    }
+    Finding::new(check.clone(), outcome, Source::Reasoner(Reasoning::Llm), reason)
 }
 
-/// The screen alone allows it.
+/// Whether the screen alone allows the action.
 fn passed(case: &Case) -> bool {
     case.screen == Decision::Allow
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// Adds a user without `useradd`, which a bare machine may lack. The user gets id 1000 or the next free one; an existing
-/// one keeps its entry.
+/// Adds a user without `useradd`, which a minimal machine may lack. The user gets id 1000 or the next free id; an
+/// existing user keeps its entry.
 pub(super) fn add_user(root: &Path, name: &str) -> Result<()> {
     let passwd = root.join("etc/passwd");
     let group = root.join("etc/group");
@@ -22,7 +22,7 @@ pub(super) fn add_user(root: &Path, name: &str) -> Result<()> {
     };
     let next = |text: &str| {
         let taken = numbers(text, None);
-        (1000..60_000).find(|id| !taken.contains(id)).context("no free id")
+        (1000..60_000).find(|id| !taken.contains(id)).context("no free user or group id")
     };
     let gid = match numbers(&groups, Some(name)).first() {
         Some(gid) => *gid,

@@ -1,4 +1,4 @@
-//! The life of a holder: it makes one root, runs the set-up in it, and stays until its parent is gone.
+//! The holder process: makes one root, runs the set-up in it, and lives until its parent ends.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -19,12 +19,13 @@ use super::keeper::{MARK, Order, Report, unshare};
 use super::mounts::{PLAIN, host_devices, make_directory, mount, mount_dev, mount_overlay, mount_proc};
 use super::{LAYER_SIZE, USER, privileges};
 
-/// Bytes of a set-up's output that are kept.
+/// Most bytes of a set-up's output that are kept.
 const OUTPUT_LIMIT: usize = 16 * 1024;
 
-/// The holder: makes the root its order describes, reports, and stays until its parent is gone. Returns the exit status.
+/// Runs the holder: makes the root that its order describes, reports, and lives until its parent ends. Returns the exit
+/// status.
 pub(super) fn hold() -> i32 {
-    // The parent-death signal covers a parent that is killed, the pipe one that was gone before this line.
+    // the parent-death signal covers a parent that is killed later; the pipe covers one that died before this line
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     let mut input = BufReader::new(std::io::stdin());
     let mut line = String::new();
@@ -40,7 +41,7 @@ pub(super) fn hold() -> i32 {
         }
     };
     report(&Report::Made);
-    // Ends the holder, and so the namespace, as soon as the parent closes its end of the pipe.
+    // ends the holder, and thereby the namespace, as soon as the parent closes its end of the pipe
     let watch = thread::spawn(move || {
         let _ = input.read_to_end(&mut Vec::new());
         std::process::exit(0);
@@ -49,7 +50,7 @@ pub(super) fn hold() -> i32 {
         report(&run_setup(setup, &output).unwrap_or_else(|error| Report::Failed(format!("{error:#}"))));
     }
     drop(output);
-    // Reaps what the set-up left behind. Only a child can bring a new one, so none means none ever.
+    // reap the orphans of the set-up; new ones come only from children, so once there are none there will be none
     while rustix::process::wait(WaitOptions::empty()).is_ok() {}
     let _ = watch.join();
     0
@@ -63,24 +64,27 @@ fn report(report: &Report) {
     }
 }
 
-/// Ends with this process inside the new root, without dangerous capabilities. Returns the file that takes the set-up's
-/// output: outside the root, but on the layer whose size is bounded.
+/// Moves this process into a new root and drops dangerous capabilities. Returns the file for the set-up's output, which
+/// is outside the root, but on the layer with bounded size.
 fn make_root(order: &Order) -> Result<File> {
     ensure!(std::process::id() == 1, "the holder of a root must be process 1 of its PID namespace");
-    // The root of a process, as others see it, is that of its first thread.
-    ensure!(rustix::thread::gettid().as_raw_nonzero().get() == 1, "the holder of a root must be a first thread");
+    // /proc/PID/root shows the root of the process's first thread
+    ensure!(
+        rustix::thread::gettid().as_raw_nonzero().get() == 1,
+        "the holder of a root must run on the first thread of its process"
+    );
     privileges::close_on_exec()?;
-    // No controlling terminal: a set-up must not be able to type into the caller's.
+    // no controlling terminal: a set-up must not be able to type into the caller's terminal
     rustix::process::setsid().context("setsid")?;
     rustix::process::umask(Mode::empty());
     unshare(UnshareFlags::NEWNS | UnshareFlags::NEWNET | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS)
-        .context("no namespaces of its own (CAP_SYS_ADMIN is needed)")?;
+        .context("cannot make the holder's namespaces (CAP_SYS_ADMIN is needed)")?;
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .context("cannot make the mounts private")?;
 
     let layer = &order.mount_point;
     mount("tmpfs", layer, "tmpfs", PLAIN, &format!("mode=0700,size={LAYER_SIZE}"))?;
-    // Relative from here: an overlay option cannot hold a comma or colon of the path.
+    // paths are relative from here on, because overlay options cannot contain a comma or colon from the path
     std::env::set_current_dir(layer)?;
     for directory in ["upper", "work", "root"] {
         fs::create_dir(directory)?;
@@ -93,17 +97,17 @@ fn make_root(order: &Order) -> Result<File> {
     let devices = host_devices();
     std::env::set_current_dir("root")?;
     rustix::process::pivot_root(".", ".").context("pivot_root (is / an initramfs?)")?;
-    // The host's root now lies unseen over the new one, still good as a source of bind mounts.
+    // the host's root is now stacked on the new one; it can still be the source of bind mounts
     mount_proc()?;
     mount_dev(&devices)?;
     drop(devices);
     make_directory("/tmp")?;
     mount("tmpfs", "/tmp", "tmpfs", PLAIN, &format!("mode=1777,size={LAYER_SIZE}"))?;
     make_directory("/sys")?;
-    // A container may forbid it; the root then has an empty /sys.
+    // a container may forbid this mount; the root then has an empty /sys
     let _ = mount("sysfs", "/sys", "sysfs", PLAIN | MountFlags::NOEXEC | MountFlags::RDONLY, "");
     rustix::process::fchdir(&host)?;
-    rustix::mount::unmount(".", UnmountFlags::DETACH).context("cannot let go of the host's root")?;
+    rustix::mount::unmount(".", UnmountFlags::DETACH).context("cannot unmount the host's root")?;
     drop(host);
     std::env::set_current_dir("/")?;
 
@@ -116,7 +120,7 @@ fn make_root(order: &Order) -> Result<File> {
 }
 
 fn run_setup(setup: &str, output: &File) -> Result<Report> {
-    // Public set-ups are written for bash (`echo -e`), which does what `sh` does with all others.
+    // public set-ups are written for bash (`echo -e`), which runs all others as `sh` does
     let shell = ["/bin/bash", "/usr/bin/bash"].into_iter().find(|path| Path::new(path).exists()).unwrap_or("/bin/sh");
     let child = Command::new(shell)
         .args(["-c", setup])
@@ -129,8 +133,8 @@ fn run_setup(setup: &str, output: &File) -> Result<Report> {
         .stderr(output.try_clone()?)
         .spawn()
         .with_context(|| format!("cannot start {shell}"))?;
-    // Orphans are this process's children too; the script's own end is the one that counts. Nothing is waited for
-    // through a pipe, which a daemon would hold open.
+    // orphans are children of this process, too, but only the script's own end counts; waiting for the end of a pipe
+    // would not work, because a daemon would keep the pipe open
     let exit = loop {
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if u32::try_from(pid.as_raw_nonzero().get()) == Ok(child.id()) => {
@@ -138,7 +142,7 @@ fn run_setup(setup: &str, output: &File) -> Result<Report> {
                 break status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
             }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error).context("lost the set-up"),
+            Err(error) => return Err(error).context("cannot wait for the set-up"),
         }
     };
     let mut bytes = vec![0; OUTPUT_LIMIT];
@@ -146,7 +150,7 @@ fn run_setup(setup: &str, output: &File) -> Result<Report> {
     bytes.truncate(length);
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     if output.metadata().is_ok_and(|found| found.len() > OUTPUT_LIMIT as u64) {
-        text.push_str("\n[output cut]");
+        text.push_str("\n[output truncated]");
     }
     Ok(Report::Done { exit, output: text })
 }

@@ -1,4 +1,4 @@
-//! A holder seen from outside: how it is started, told what to do, listened to and reaped.
+//! The keeper: starts a holder, sends it its order, receives its reports, and reaps it.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use super::SUBCOMMAND;
 
-/// Starts each line that the holder reports.
+/// Prefix of each line that the holder reports.
 pub(super) const MARK: &str = "agrail-root ";
 
-/// What the holder is to do, one JSON line on its standard input.
+/// The order for a holder: one JSON line on its standard input.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Order {
     pub(super) mount_point: PathBuf,
@@ -24,7 +24,7 @@ pub(super) struct Order {
     pub(super) user: bool,
 }
 
-/// What the holder did, one JSON line on its standard output.
+/// A report of a holder: one JSON line on its standard output.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Report {
     Made,
@@ -38,15 +38,15 @@ pub(super) enum Event {
     Failed(anyhow::Error),
 }
 
-/// `None` past the limit.
+/// The next report of the holder; `None` if it takes longer than `limit`.
 pub(super) fn next_report(events: &Receiver<Event>, limit: Duration) -> Result<Option<Report>> {
     let end = Instant::now() + limit;
     loop {
         match events.recv_timeout(end.saturating_duration_since(Instant::now())) {
             Ok(Event::Line(line)) => {
-                // A program that does not dispatch may talk of other things.
+                // a program that does not call `dispatch` may print other lines
                 if let Some((_, json)) = line.split_once(MARK) {
-                    return serde_json::from_str(json).map(Some).context("unreadable report of a root's holder");
+                    return serde_json::from_str(json).map(Some).context("cannot parse a report of a root's holder");
                 }
             }
             Ok(Event::Failed(error)) => return Err(error),
@@ -57,8 +57,8 @@ pub(super) fn next_report(events: &Receiver<Event>, limit: Duration) -> Result<O
     }
 }
 
-/// The life of one holder, seen from outside. It has a thread to itself because a thread can enter only one new PID
-/// namespace, and because the parent-death signal comes when the *thread* that started the holder ends.
+/// Runs one holder from start to end. Needs a separate thread, because a thread can enter only one new PID namespace,
+/// and because the parent-death signal is sent when the *thread* that started the holder ends.
 pub(super) fn keep(program: &Path, events: &Sender<Event>, released: &Receiver<()>) {
     let mut child = match start_holder(program) {
         Ok(child) => child,
@@ -81,7 +81,7 @@ pub(super) fn keep(program: &Path, events: &Sender<Event>, released: &Receiver<(
 }
 
 fn start_holder(program: &Path) -> Result<std::process::Child> {
-    unshare(UnshareFlags::NEWPID).context("no PID namespace of its own (CAP_SYS_ADMIN is needed)")?;
+    unshare(UnshareFlags::NEWPID).context("cannot make a PID namespace (CAP_SYS_ADMIN is needed)")?;
     Command::new(program)
         .arg(SUBCOMMAND)
         .env_clear()
@@ -90,11 +90,11 @@ fn start_holder(program: &Path) -> Result<std::process::Child> {
         .stderr(Stdio::null())
         .current_dir("/")
         .spawn()
-        .with_context(|| format!("{} cannot be executed", program.display()))
+        .with_context(|| format!("cannot execute {}", program.display()))
 }
 
 #[expect(unsafe_code, reason = "rustix marks unshare unsafe for CLONE_FILES, which no caller here passes")]
 pub(super) fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
-    // SAFETY: the descriptor table stays shared, see the reason above.
+    // SAFETY: the descriptor table stays shared; see the reason above.
     unsafe { rustix::thread::unshare_unsafe(flags.difference(UnshareFlags::FILES)) }
 }

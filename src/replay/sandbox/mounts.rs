@@ -1,4 +1,4 @@
-//! The mounts of a root.
+//! Makes the mounts of a root.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -19,8 +19,8 @@ pub(super) fn mount(source: &str, target: impl AsRef<Path>, kind: &str, flags: M
         .with_context(|| format!("cannot mount {kind} on {}", target.display()))
 }
 
-/// The overlay in the working directory. A changed owner or mode copies no contents up, and a renamed directory no
-/// files, where the kernel and the layer can do it.
+/// Mounts the overlay in the working directory. Where the kernel and the layer support it, a change of owner or mode
+/// does not copy up the contents, and renaming a directory does not copy up its files.
 pub(super) fn mount_overlay() -> Result<()> {
     let layers = "lowerdir=/,upperdir=upper,workdir=work";
     mount("overlay", "root", "overlay", MountFlags::NODEV, &format!("{layers},xino=on,redirect_dir=on,metacopy=on"))
@@ -28,14 +28,15 @@ pub(super) fn mount_overlay() -> Result<()> {
 }
 
 pub(super) fn make_directory(path: &str) -> Result<()> {
-    // A link in its place would lead a mount astray.
+    // a link in its place would redirect the mount
     if fs::symlink_metadata(path).is_ok_and(|found| !found.is_dir()) {
         fs::remove_file(path).with_context(|| format!("cannot replace {path}"))?;
     }
     fs::create_dir_all(path).with_context(|| format!("cannot make {path}"))
 }
 
-/// A `/proc` of the new PID namespace in which the kernel's own settings, shared with the host, cannot be written.
+/// Mounts a `/proc` of the new PID namespace. The kernel's settings in it, which are shared with the host, are
+/// read-only.
 pub(super) fn mount_proc() -> Result<()> {
     make_directory("/proc")?;
     let flags = PLAIN | MountFlags::NOEXEC;
@@ -51,7 +52,7 @@ pub(super) fn mount_proc() -> Result<()> {
     Ok(())
 }
 
-/// Kernel memory, key and timer lists: nothing a root's processes should read.
+/// Hides kernel memory and the lists of keys and timers, which a root's processes should not read.
 fn mask_proc() -> Result<()> {
     for path in ["/proc/kcore", "/proc/kmsg", "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/proc/kpageflags"]
     {
@@ -65,7 +66,7 @@ fn mask_proc() -> Result<()> {
 const DEVICES: [(&str, u32, u32); 6] =
     [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9), ("tty", 5, 0)];
 
-/// Handles of the host's devices, for where nodes cannot be made.
+/// Handles of the host's devices, in case device nodes cannot be made.
 pub(super) fn host_devices() -> Vec<(&'static str, OwnedFd)> {
     let open = |name| rustix::fs::open(format!("/dev/{name}"), OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     DEVICES.iter().filter_map(|(name, ..)| Some((*name, open(*name).ok()?))).collect()
@@ -76,8 +77,8 @@ pub(super) fn mount_dev(host: &[(&str, OwnedFd)]) -> Result<()> {
     mount("tmpfs", "/dev", "tmpfs", MountFlags::NOSUID | MountFlags::NOEXEC, "mode=0755,size=1m")?;
     for (name, major, minor) in DEVICES {
         let path = format!("/dev/{name}");
-        // Nodes of its own, so that a changed owner or mode stays inside; a read-only bind of the host's where a
-        // container forbids that.
+        // new nodes, so that a change of owner or mode stays inside; if a container forbids that, read-only bind mounts
+        // of the host's nodes
         let node = rustix::fs::makedev(major, minor);
         let mode = Mode::from_raw_mode(0o666);
         if rustix::fs::mknodat(CWD, &path, FileType::CharacterDevice, mode, node).is_err()

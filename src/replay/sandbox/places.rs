@@ -1,4 +1,4 @@
-//! What a run needs before it can make roots: privileges, and a directory to mount on.
+//! Prerequisites of a run that makes roots: privileges, and a directory to mount on.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use rustix::thread::CapabilitySet;
 
-/// First part of the run directory's name; the owner's pid and start time follow.
+/// Prefix of the run directory's name; pid and start time of the owner and a counter follow.
 const RUN_PREFIX: &str = "agrail-roots-";
 
-/// `work/agrail-roots-PID-START`: the place in the file system on which holders mount, each in its own namespace. It
-/// stays empty.
+/// The directory `work/agrail-roots-PID-START-N`, on which holders mount, each in its own namespace. It stays empty.
 #[derive(Debug)]
 pub(super) struct RunDirectory(pub(super) PathBuf);
 
@@ -19,7 +18,7 @@ impl RunDirectory {
         let pid = std::process::id();
         let start = start_time(pid).context("/proc has no entry for this process")?;
         let name = format!("{RUN_PREFIX}{pid}-{start}");
-        // Several runs may live in one process (tests).
+        // one process may have several runs (tests)
         for copy in 0..1000 {
             let path = work.join(format!("{name}-{copy}"));
             match fs::create_dir(&path) {
@@ -28,7 +27,7 @@ impl RunDirectory {
                 Err(error) => return Err(error).with_context(|| format!("cannot make {}", path.display())),
             }
         }
-        bail!("too many runs of this process in {}", work.display())
+        bail!("this process has too many run directories in {}", work.display())
     }
 }
 
@@ -38,7 +37,7 @@ impl Drop for RunDirectory {
     }
 }
 
-/// Removes the run directories whose owner is gone.
+/// Removes the run directories whose owner has ended.
 pub(super) fn sweep(work: &Path) -> Result<()> {
     fs::create_dir_all(work).with_context(|| format!("cannot make {}", work.display()))?;
     for entry in fs::read_dir(work).with_context(|| format!("cannot list {}", work.display()))? {
@@ -51,7 +50,7 @@ pub(super) fn sweep(work: &Path) -> Result<()> {
         if let Some((pid, start)) = owner
             && start_time(pid) != Some(start)
         {
-            // Another run may be sweeping too.
+            // another run may be sweeping, too
             let _ = fs::remove_dir(entry.path());
         }
     }
@@ -61,11 +60,11 @@ pub(super) fn sweep(work: &Path) -> Result<()> {
 /// Start time of a process in clock ticks since boot; `None` if there is no such process.
 fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in parentheses, may hold spaces and parentheses; the start time is field 22, the name is field 2.
+    // the name (field 2), in parentheses, may contain spaces and parentheses; the start time is field 22
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// Says before any case runs what is missing.
+/// Fails if a prerequisite is missing, before any case runs; the error names it.
 pub(super) fn check_privileges() -> Result<()> {
     let filesystems = fs::read_to_string("/proc/filesystems").context("/proc is not mounted")?;
     let loadable = || Path::new("/sys/module/overlay").exists() || Path::new("/lib/modules").exists();
@@ -85,7 +84,7 @@ pub(super) fn check_privileges() -> Result<()> {
             missing.join(", ")
         );
     }
-    bail!("disposable roots need root: run this with sudo. {}", without_root())
+    bail!("disposable roots need root privileges: run this with sudo. {}", without_root())
 }
 
 const REQUIRED: [(CapabilitySet, &str); 7] = [
@@ -98,10 +97,10 @@ const REQUIRED: [(CapabilitySet, &str); 7] = [
     (CapabilitySet::SYS_PTRACE, "CAP_SYS_PTRACE"),
 ];
 
-/// Why a user namespace does not help an unprivileged caller, as far as this machine is the reason.
+/// Why a user namespace does not help an unprivileged caller.
 fn without_root() -> String {
-    "A user namespace is no substitute: the files of the overlay's lower layer belong to host ids that no mapping of an \
-     unprivileged user may hold, so set-ups could not change them and the guard would read wrong owners"
+    "A user namespace is no substitute: the files of the overlay's lower layer belong to host ids that an unprivileged \
+     user cannot map, so set-ups could not change them and the guard would see wrong owners"
         .to_owned()
 }
 
@@ -111,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_directories_of_ended_runs_are_swept() {
+    fn sweep_removes_only_ended_runs() {
         let work = tempfile::tempdir().unwrap();
         let living = RunDirectory::create(work.path()).unwrap();
         for name in ["agrail-roots-1-1-0", "agrail-roots-x", "agrail-roots-4194304999-5-0", "other"] {

@@ -1,4 +1,5 @@
-//! What a root's processes may do: enough to own, write and switch users, nothing that reaches past the namespaces.
+//! The privileges of a root's processes: enough to own files, write and switch users, but nothing that reaches beyond
+//! the namespaces.
 
 use std::fs;
 
@@ -6,9 +7,9 @@ use anyhow::{Context, Result};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, Signal};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-/// What root needs inside to own, write and switch users; nothing that reaches past the namespaces. Not
-/// `DAC_READ_SEARCH` (opens any file of the host by handle), `MKNOD`, `SYS_PTRACE` (the holder's descriptors and
-/// executable are the host's).
+/// The capabilities that root keeps inside, to own files, write and switch users; none reaches beyond the namespaces.
+/// Not among them: `DAC_READ_SEARCH` (opens any file of the host by handle), `MKNOD`, and `SYS_PTRACE` (the holder's
+/// descriptors and executable belong to the host).
 pub(super) const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -26,7 +27,7 @@ pub(super) fn give_up() -> Result<()> {
     for number in 0..64 {
         let capability = CapabilitySet::from_bits_retain(1 << number);
         if !KEPT.contains(capability) {
-            // Numbers past the kernel's last are unknown to it.
+            // the kernel rejects numbers above its last capability
             match rustix::thread::remove_capability_from_bounding_set(capability) {
                 Ok(()) | Err(rustix::io::Errno::INVAL) => {}
                 Err(error) => return Err(error).context("cannot give up a capability"),
@@ -39,14 +40,15 @@ pub(super) fn give_up() -> Result<()> {
     rustix::thread::set_capabilities(None, sets).context("cannot give up capabilities")?;
     let none = Rlimit { current: Some(0), maximum: Some(0) };
     let _ = rustix::process::setrlimit(Resource::Core, none);
-    // /proc/1/exe, /proc/1/fd and /proc/1/environ are the host's: close them to the processes of this root. The guard
-    // outside still enters by /proc/PID/root, it has CAP_SYS_PTRACE.
+    // /proc/1/exe, /proc/1/fd and /proc/1/environ belong to the host: deny them to the processes of this root. The
+    // guard outside can still enter through /proc/PID/root, because it has CAP_SYS_PTRACE.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).context("cannot protect the holder")?;
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     Ok(())
 }
 
-/// Keeps descriptors that the caller's own parent left open (a CI runner's log, say) out of the set-up.
+/// Marks inherited descriptors close-on-exec, so that the set-up does not get those that the caller's own parent left
+/// open (the log of a CI runner, for example).
 #[expect(unsafe_code, reason = "a descriptor known only by its number cannot be marked otherwise")]
 pub(super) fn close_on_exec() -> Result<()> {
     let numbers: Vec<i32> =

@@ -1,0 +1,82 @@
+//! Compiles `commands/` to bytes: all rows, and an index by program name. A row that does not parse fails the build.
+
+#![allow(dead_code, missing_docs, reason = "shared with the library; only parts are used here")]
+
+use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+#[path = "src/kind.rs"]
+mod kind;
+#[path = "src/role.rs"]
+mod role;
+#[path = "src/table/row.rs"]
+mod row;
+#[path = "src/table/source.rs"]
+mod source;
+#[path = "src/verb.rs"]
+mod verb;
+
+const COMMANDS: &str = "../../commands";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo:rerun-if-changed={COMMANDS}");
+    println!("cargo:rerun-if-changed=build.rs");
+    let families: HashMap<String, String> = texts(&Path::new(COMMANDS).join("families"))?
+        .into_iter()
+        .map(|(file, text)| (file.file_stem().unwrap_or_default().to_string_lossy().into_owned(), text))
+        .collect();
+    let mut bytes = Vec::new();
+    let mut index: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for folder in folders(Path::new(COMMANDS))? {
+        for (file, text) in texts(&folder)? {
+            let file = file.display().to_string();
+            let row = source::parse(&file, &text, |name| families.get(name).cloned())?;
+            let from = bytes.len();
+            bytes.extend(postcard::to_allocvec(&row)?);
+            for name in row.names {
+                if index.insert(name.clone(), (from, bytes.len())).is_some() {
+                    return Err(format!("{file}: another file already has a row for '{name}'").into());
+                }
+            }
+        }
+    }
+    let mut code = String::from("static INDEX: &[(&str, u32, u32)] = &[\n");
+    for (name, (from, to)) in &index {
+        writeln!(code, "    ({name:?}, {from}, {to}),")?;
+    }
+    code.push_str("];\n");
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    fs::write(out.join("table.rs"), code)?;
+    fs::write(out.join("rows.bin"), bytes)?;
+    Ok(())
+}
+
+/// The folders that contain rows, one per initial letter.
+fn folders(root: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root)? {
+        let path = entry?.path();
+        if path.is_dir() && !path.ends_with("families") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Path and text of each TOML file in a folder.
+fn texts(folder: &Path) -> Result<Vec<(PathBuf, String)>, Box<dyn Error>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let text = fs::read_to_string(&path)?;
+            found.push((path, text));
+        }
+    }
+    found.sort();
+    Ok(found)
+}

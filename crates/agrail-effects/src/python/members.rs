@@ -1,0 +1,195 @@
+//! Attributes, subscripts and environment variables.
+
+use super::statements::{field, fields};
+use super::values::{self, UNKNOWN_SPAN, Value, either, lift, many, text};
+use super::{Reader, Source};
+use std::rc::Rc;
+use tree_sitter::Node;
+
+/// Modules that other modules import, which makes them attributes of the importing module.
+const IMPORTED: [&str; 10] =
+    ["os", "sys", "subprocess", "shutil", "codecs", "builtins", "socket", "ctypes", "pty", "importlib"];
+
+impl Reader {
+    pub(super) fn attribute(&mut self, object: &Value, name: &str) -> Value {
+        match object {
+            Value::Any(choices) => {
+                choices.items.iter().map(|c| self.attribute(c, name)).reduce(either).unwrap_or(Value::Hole)
+            }
+            Value::Name(module) => {
+                if matches!(name, "__dict__") {
+                    return object.clone();
+                }
+                // a module that another module imported
+                if IMPORTED.contains(&name) && !module.is_empty() && !self.table.is_module(&format!("{module}.{name}"))
+                {
+                    return Value::Name(name.into());
+                }
+                let full = self.table.canonical(&if module.is_empty() || &**module == "builtins" {
+                    name.to_string()
+                } else {
+                    format!("{module}.{name}")
+                });
+                match self.table.constants.get(&full) {
+                    Some(toml::Value::Integer(n)) => Value::Int(i128::from(*n)),
+                    Some(toml::Value::String(s)) => text(s),
+                    _ => Value::Name(full.into()),
+                }
+            }
+            Value::Instance(class, _) | Value::Class(class) => {
+                let stored = self.lookup(&format!("{}.{name}", class.name));
+                match (stored, class.members.get(name)) {
+                    (Some(v), None) => v,
+                    (Some(v), Some(member)) => either(member.clone(), v),
+                    (None, Some(member))
+                        if matches!(object, Value::Instance(..)) && matches!(member, Value::Function(_)) =>
+                    {
+                        values::bound(object.clone(), name)
+                    }
+                    (None, Some(member)) => member.clone(),
+                    (None, None) if name == "__class__" => Value::Class(class.clone()),
+                    (None, None) if name.starts_with("__") => self.dunder(name),
+                    (None, None) => values::bound(object.clone(), name),
+                }
+            }
+            Value::Path(path) => self.path_attribute(path, name),
+            Value::Object(kind, _) if &**kind == super::data::TABLE => {
+                self.attribute_of_rows(object, name);
+                values::bound(Value::Local, name)
+            }
+            Value::Object(kind, target) => match (&**kind, name) {
+                ("psutil.Process", "pid") => object.clone(),
+                ("psutil.Process", "info") => Value::Hole,
+                ("file" | "tempfile.TemporaryDirectory", "name") => (**target).clone(),
+                (_, "pid") if !matches!(**target, Value::Text(_)) => object.clone(),
+                _ => values::bound(object.clone(), name),
+            },
+            _ if name.starts_with("__") => self.dunder(name),
+            _ => values::bound(object.clone(), name),
+        }
+    }
+
+    /// Attributes that give access to arbitrary objects of the interpreter.
+    pub(super) fn dunder(&mut self, name: &str) -> Value {
+        if matches!(
+            name,
+            "__subclasses__"
+                | "__globals__"
+                | "__builtins__"
+                | "__code__"
+                | "__getattribute__"
+                | "__base__"
+                | "__bases__"
+                | "__mro__"
+                | "__import__"
+                | "__loader__"
+        ) {
+            self.unknown(name);
+        }
+        Value::Hole
+    }
+
+    pub(super) fn path_attribute(&mut self, path: &Rc<str>, name: &str) -> Value {
+        let trimmed = path.trim_end_matches('/');
+        let (parent, last) =
+            trimmed.rsplit_once('/').map_or((".", trimmed), |(p, l)| (if p.is_empty() { "/" } else { p }, l));
+        let open = last.contains(UNKNOWN_SPAN);
+        match name {
+            "parent" => {
+                Value::Path(if open && parent == "." { UNKNOWN_SPAN.to_string().into() } else { parent.into() })
+            }
+            "parents" => many(Value::Path(UNKNOWN_SPAN.to_string().into())),
+            "name" if !open => text(last),
+            "stem" if !open => text(last.rsplit_once('.').filter(|(s, _)| !s.is_empty()).map_or(last, |(s, _)| s)),
+            "suffix" if !open => {
+                text(last.rfind('.').filter(|i| *i > 0).and_then(|i| last.get(i..)).unwrap_or_default())
+            }
+            "name" | "stem" | "suffix" | "anchor" | "drive" => values::hole_text(),
+            "path" => text(&**path),
+            _ => values::bound(Value::Path(path.clone()), name),
+        }
+    }
+
+    pub(super) fn subscript(&mut self, src: &Rc<Source>, node: Node<'_>) -> Value {
+        let base = field(node, "value").map_or(Value::Hole, |v| self.expr(src, v));
+        let keys = fields(node, "subscript");
+        if let [only] = keys.as_slice()
+            && only.kind() == "slice"
+        {
+            let mut ends = [None, None, None];
+            let (mut at, mut cursor) = (0, only.walk());
+            let mut known = true;
+            for part in only.children(&mut cursor) {
+                if part.kind() == ":" {
+                    at += 1;
+                    continue;
+                }
+                let value = self.expr(src, part).int();
+                known &= value.is_some();
+                if let Some(end) = ends.get_mut(at) {
+                    *end = value
+                }
+            }
+            let [start, stop, step] = ends;
+            self.every_column(&base, "[]");
+            return if known {
+                lift(&base, &Value::None, |v, _| values::slice(v, start, stop, step.unwrap_or(1)))
+            } else if base.is_text() {
+                values::hole_text()
+            } else {
+                many(base.element())
+            };
+        }
+        let key = keys.first().map_or(Value::Hole, |k| self.expr(src, *k));
+        self.item(&base, &key)
+    }
+
+    pub(super) fn item(&mut self, base: &Value, key: &Value) -> Value {
+        match (base, key) {
+            (Value::Any(c), _) => {
+                c.items.clone().iter().map(|c| self.item(c, key)).reduce(either).unwrap_or(Value::Hole)
+            }
+            (Value::Object(kind, _), _) if &**kind == super::data::TABLE => self.item_of_rows(base, key),
+            (Value::Name(n), _) => match (&**n, key) {
+                ("globals()" | "locals()", Value::Text(k)) => self.identifier(k),
+                ("sys.modules", Value::Text(k)) => Value::Name(self.table.canonical(k).into()),
+                ("os.environ", k) => environment(k),
+                ("sys.argv", _) => values::hole_text(),
+                (_, Value::Text(k)) => self.attribute(base, k),
+                _ => Value::Hole,
+            },
+            (Value::Dict(d), _) => {
+                let exact =
+                    d.items.chunks(2).rev().find(|p| p.first().is_some_and(|k| k.same(key))).and_then(|p| p.get(1));
+                let any = || values::any(d.items.iter().skip(1).step_by(2).take(9).cloned().collect());
+                exact.cloned().unwrap_or_else(any)
+            }
+            (Value::List(l), k) => {
+                let at = k
+                    .int()
+                    .map(|i| if i < 0 { i + l.items.len() as i128 } else { i })
+                    .and_then(|i| usize::try_from(i).ok());
+                at.map_or_else(|| base.element(), |i| l.items.get(i).cloned().unwrap_or(Value::Hole))
+            }
+            (Value::Text(_), Value::Int(i)) => {
+                values::slice(base, Some(*i), if *i == -1 { None } else { Some(i + 1) }, 1)
+            }
+            (Value::Text(_), _) => values::hole_text(),
+            (Value::Bytes(b), k) => k
+                .int()
+                .and_then(|i| usize::try_from(i).ok())
+                .and_then(|i| b.get(i))
+                .map_or(Value::Local, |b| Value::Int(i128::from(*b))),
+            (Value::Many(v), _) => (**v).clone(),
+            (Value::Instance(c, _), _) if c.members.contains_key("__getitem__") => {
+                self.call_value(&values::bound(base.clone(), "__getitem__"), vec![key.clone()].into(), "__getitem__")
+            }
+            _ => Value::Hole,
+        }
+    }
+}
+
+/// The value of an environment variable: only the home folder is known, as `~`.
+pub(super) fn environment(key: &Value) -> Value {
+    if key.show() == "HOME" { text("~") } else { values::hole_text() }
+}

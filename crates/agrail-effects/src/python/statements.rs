@@ -1,0 +1,413 @@
+//! Statements: assignments, branches, loops, definitions, imports.
+
+use super::calls::{Args, acts};
+use super::flow::l_element;
+use super::values::{self, Value, either, many};
+use super::{Flow, Frame, Reader, Source};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use tree_sitter::Node;
+
+pub(super) fn named(node: Node<'_>) -> Vec<Node<'_>> {
+    let mut cursor = node.walk();
+    node.named_children(&mut cursor).filter(|n| !matches!(n.kind(), "comment" | "line_continuation")).collect()
+}
+
+pub(super) fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
+    node.child_by_field_name(name)
+}
+
+pub(super) fn fields<'t>(node: Node<'t>, name: &str) -> Vec<Node<'t>> {
+    let mut cursor = node.walk();
+    node.children_by_field_name(name, &mut cursor).collect()
+}
+
+impl Reader {
+    pub(super) fn module(&mut self, src: &Rc<Source>, _at: usize) -> Value {
+        let root = src.tree.root_node();
+        let statements = named(root);
+        // `eval` needs the value of its only expression
+        if let [only] = statements.as_slice()
+            && only.kind() == "expression_statement"
+        {
+            return named(*only).first().map_or(Value::None, |e| self.expr(src, *e));
+        }
+        self.block(src, root);
+        Value::None
+    }
+
+    pub(super) fn block(&mut self, src: &Rc<Source>, node: Node<'_>) -> Flow {
+        let compared = self.compared.len();
+        let mut flow = Flow::Next;
+        for statement in named(node) {
+            if flow == Flow::Stop && statement.kind() != "function_definition" {
+                continue;
+            }
+            flow = self.statement(src, statement);
+        }
+        self.compared.truncate(compared);
+        flow
+    }
+
+    pub(super) fn statement(&mut self, src: &Rc<Source>, node: Node<'_>) -> Flow {
+        self.depth += 1;
+        let flow = if self.step(1) { self.statement_inner(src, node) } else { Flow::Stop };
+        self.depth -= 1;
+        flow
+    }
+
+    fn statement_inner(&mut self, src: &Rc<Source>, node: Node<'_>) -> Flow {
+        match node.kind() {
+            "expression_statement" => {
+                for e in named(node) {
+                    self.expr(src, e);
+                }
+            }
+            "if_statement" => return self.if_statement(src, node),
+            "for_statement" => self.for_statement(src, node),
+            "while_statement" => self.while_statement(src, node),
+            "try_statement" => {
+                let caught = named(node).iter().any(|part| part.kind().starts_with("except"));
+                for part in named(node) {
+                    if part.kind() == "block" && caught {
+                        // an exception may leave the block before its end
+                        self.branches(src, &[None, Some(part)]);
+                    } else if part.kind() == "block" {
+                        self.block(src, part);
+                    } else {
+                        self.branches(src, &[Some(part)]);
+                    }
+                }
+            }
+            "except_clause" | "except_group_clause" | "finally_clause" | "else_clause" => {
+                for part in named(node) {
+                    if part.kind() == "block" {
+                        self.block(src, part);
+                        continue;
+                    }
+                    let alias = if part.kind() == "as_pattern" { field(part, "alias") } else { field(node, "alias") };
+                    if let Some(name) = alias {
+                        self.assign_name(src.of(name), Value::Local)
+                    }
+                }
+            }
+            "with_statement" => {
+                for item in named(node).iter().filter(|n| n.kind() == "with_clause").flat_map(|c| named(*c)) {
+                    if let Some(value) = field(item, "value") {
+                        self.expr(src, value);
+                    }
+                }
+                if let Some(body) = field(node, "body") {
+                    return self.block(src, body);
+                }
+            }
+            "match_statement" => self.match_statement(src, node),
+            "function_definition" => {
+                self.define(src, node, None);
+            }
+            "decorated_definition" => self.decorated(src, node),
+            "class_definition" => self.class(src, node),
+            "return_statement" => {
+                let value = named(node).first().map_or(Value::None, |e| self.expr(src, *e));
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.returned = Some(match frame.returned.take() {
+                        Some(old) => either(old, value),
+                        None => value,
+                    });
+                }
+                return Flow::Stop;
+            }
+            "raise_statement" => {
+                for e in named(node) {
+                    self.expr(src, e);
+                }
+                return Flow::Stop;
+            }
+            "break_statement" | "continue_statement" => return Flow::Stop,
+            "assert_statement" => {
+                for e in named(node) {
+                    self.expr(src, e);
+                }
+            }
+            "delete_statement" => {}
+            "import_statement" => self.import(src, node),
+            "import_from_statement" => self.import_from(src, node),
+            "global_statement" | "nonlocal_statement" => {
+                let names: Vec<String> = named(node).iter().map(|n| src.of(*n).to_string()).collect();
+                if let Some(frame) = self.frames.last_mut() {
+                    if node.kind() == "global_statement" {
+                        frame.globals.extend(names)
+                    } else {
+                        frame.nonlocals.extend(names)
+                    }
+                }
+            }
+            "print_statement" => {
+                self.problem("Python 2");
+                for e in named(node) {
+                    self.expr(src, e);
+                }
+            }
+            "exec_statement" => {
+                self.problem("Python 2");
+                if let Some(code) = field(node, "code") {
+                    let code = self.expr(src, code);
+                    self.run_source(&code, "exec");
+                }
+            }
+            "pass_statement" | "future_import_statement" | "type_alias_statement" | "comment" => {}
+            // ERROR, and blocks in the place of a statement
+            "ERROR" | "block" | "module" => return self.block(src, node),
+            _ => {
+                self.expr(src, node);
+            }
+        }
+        Flow::Next
+    }
+
+    // --- variables
+
+    pub(super) fn lookup(&self, name: &str) -> Option<Value> {
+        let base = self.frames.last().map_or(0, |f| f.base);
+        let own = self.scopes.iter().skip(base.max(1)).rev().find_map(|s| s.get(name));
+        let callers = || self.scopes.iter().take(base).rev().find_map(|s| s.get(name));
+        own.or_else(|| self.scopes.first().and_then(|s| s.get(name))).or_else(callers).cloned()
+    }
+
+    pub(super) fn assign_name(&mut self, name: &str, value: Value) {
+        let top = self.scopes.len() - 1;
+        let frame = self.frames.last();
+        let scope = if frame.is_some_and(|f| f.globals.contains(name)) {
+            0
+        } else if frame.is_some_and(|f| f.nonlocals.contains(name)) {
+            self.scopes.iter().take(top).rposition(|s| s.contains_key(name)).unwrap_or(top)
+        } else {
+            top
+        };
+        self.assign_in(scope, name, value);
+    }
+
+    pub(super) fn assign_in(&mut self, scope: usize, name: &str, value: Value) {
+        if let Some(variables) = self.scopes.get_mut(scope) {
+            let old = variables.insert(name.to_string(), value);
+            self.journal.push((scope, name.to_string(), old));
+        }
+    }
+
+    /// Assigns to a name, attribute, subscript or pattern.
+    pub(super) fn assign(&mut self, src: &Rc<Source>, left: Node<'_>, value: Value) {
+        self.depth += 1;
+        if self.step(1) {
+            self.assign_inner(src, left, value)
+        }
+        self.depth -= 1;
+    }
+
+    fn assign_inner(&mut self, src: &Rc<Source>, left: Node<'_>, value: Value) {
+        match left.kind() {
+            "identifier" => self.assign_name(src.of(left), value),
+            "attribute" => {
+                let (Some(object), Some(name)) = (field(left, "object"), field(left, "attribute")) else { return };
+                match self.expr(src, object) {
+                    Value::Instance(class, _) | Value::Class(class) => {
+                        self.set_member(&class.name, src.of(name), value)
+                    }
+                    Value::Name(n) if self.table.is_module(&n) || n.is_empty() || &*n == "builtins" => {
+                        self.unknown(&format!("{n}.{} is replaced", src.of(name)))
+                    }
+                    _ => {}
+                }
+            }
+            "subscript" => {
+                let (Some(object), Some(key)) = (field(left, "value"), field(left, "subscript")) else { return };
+                let (base, key) = (self.expr(src, object), self.expr(src, key));
+                self.grow("memory", if matches!(key, Value::Int(_)) { 0.0 } else { value.size() });
+                match base {
+                    Value::Name(n) if &*n == "os.environ" => {
+                        self.emit("variable", &key, false, Some(value.show()), "os.environ")
+                    }
+                    Value::Name(n) if matches!(&*n, "globals()" | "locals()") => self.assign_in(0, &key.show(), value),
+                    Value::Dict(d) => {
+                        let mut items = d.items.clone();
+                        let at = items.chunks(2).position(|p| p.first().is_some_and(|k| k.same(&key)));
+                        match at.and_then(|i| items.get_mut(2 * i + 1)) {
+                            Some(slot) => *slot = value,
+                            None => items.extend([key, value]),
+                        }
+                        self.assign(src, object, values::dict(items));
+                    }
+                    Value::List(l) => {
+                        let mut items = l.items.clone();
+                        let slot = key.int().and_then(|i| usize::try_from(i).ok()).and_then(|i| items.get_mut(i));
+                        let known = slot.map(|s| *s = value.clone()).is_some();
+                        self.assign(
+                            src,
+                            object,
+                            if known { values::list(items) } else { many(either(l_element(&items), value)) },
+                        );
+                    }
+                    _ => {}
+                }
+            }
+            "pattern_list" | "tuple_pattern" | "list_pattern" | "tuple" | "list" | "expression_list" => {
+                let parts = named(left);
+                let values = value
+                    .elements()
+                    .filter(|v| v.len() == parts.len() && !parts.iter().any(|p| p.kind() == "list_splat_pattern"));
+                for (i, part) in parts.iter().enumerate() {
+                    let one = values.as_ref().and_then(|v| v.get(i).cloned()).unwrap_or_else(|| value.element());
+                    self.assign(src, *part, one);
+                }
+            }
+            "list_splat_pattern" | "as_pattern_target" | "parenthesized_expression" => {
+                for part in named(left) {
+                    self.assign(src, part, value.clone())
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Sets an attribute. All instances of a class share it, so that a new value is added to its possible values.
+    pub(super) fn set_member(&mut self, class: &str, name: &str, value: Value) {
+        let key = format!("{class}.{name}");
+        let value = match self.scopes.first().and_then(|s| s.get(&key)) {
+            Some(old) => either(old.clone(), value),
+            None => value,
+        };
+        self.assign_in(0, &key, value);
+    }
+
+    // --- definitions
+
+    pub(super) fn define(&mut self, src: &Rc<Source>, node: Node<'_>, class: Option<&str>) -> Value {
+        let source = self.sources.iter().position(|s| Rc::ptr_eq(s, src)).unwrap_or(0);
+        let base = self.frames.last().map_or(0, |f| f.base).max(1);
+        let captured =
+            self.scopes.iter().skip(base).flat_map(|s| s.iter().map(|(k, v)| (k.clone(), v.clone()))).collect();
+        let value = values::function(source, node.start_byte(), node.end_byte(), captured);
+        if let (Value::Function(f), None) = (&value, class)
+            && node.kind() != "lambda"
+        {
+            self.defined.push((f.clone(), None))
+        }
+        if let Some(parameters) = field(node, "parameters") {
+            for default in named(parameters).iter().filter_map(|p| field(*p, "value")) {
+                self.expr(src, default);
+            }
+            for kind in named(parameters).iter().filter_map(|p| field(*p, "type")) {
+                self.all(src, named(kind));
+            }
+        }
+        if let Some(kind) = field(node, "return_type") {
+            self.all(src, named(kind));
+        }
+        if let Some(name) = field(node, "name") {
+            self.assign_name(src.of(name), value.clone())
+        }
+        value
+    }
+
+    fn decorated(&mut self, src: &Rc<Source>, node: Node<'_>) {
+        let Some(definition) = field(node, "definition") else { return };
+        self.statement(src, definition);
+        for decorator in named(node).iter().filter(|n| n.kind() == "decorator").flat_map(|d| named(*d)) {
+            let with = self.expr(src, decorator);
+            let name = field(definition, "name").map(|n| src.of(n).to_string()).unwrap_or_default();
+            if let Value::Name(outside) = &with
+                && acts(self.table.find(outside))
+            {
+                self.call_value(&with, Args { pos: vec![], kw: vec![], open: true }, "a decorator");
+            }
+            if let (Value::Function(_), Some(value)) = (&with, self.lookup(&name)) {
+                let wrapped = self.call_value(&with, vec![value].into(), "a decorator");
+                if wrapped.callable() {
+                    self.assign_name(&name, wrapped)
+                }
+            }
+        }
+    }
+
+    fn class(&mut self, src: &Rc<Source>, node: Node<'_>) {
+        let (Some(name), Some(body)) = (field(node, "name"), field(node, "body")) else { return };
+        let (mut base, mut members) = (None, HashMap::new());
+        for parent in field(node, "superclasses").map(named).unwrap_or_default() {
+            if parent.kind() == "keyword_argument" {
+                continue;
+            }
+            match self.expr(src, parent) {
+                Value::Class(c) => {
+                    members.extend(c.members.clone());
+                    base = base.or(c.base.clone())
+                }
+                Value::Name(n) => base = Some(n),
+                _ => {}
+            }
+        }
+        let frame = Frame {
+            function: (usize::MAX, node.start_byte()),
+            base: self.scopes.len(),
+            globals: HashSet::new(),
+            nonlocals: HashSet::new(),
+            returned: None,
+            yielded: None,
+            forks: 0,
+        };
+        self.scopes.push(HashMap::new());
+        self.frames.push(frame);
+        let defined = self.defined.len();
+        self.block(src, body);
+        let methods = self.defined.split_off(defined.min(self.defined.len()));
+        self.frames.pop();
+        members.extend(self.scopes.pop().unwrap_or_default());
+        // methods that the language itself calls
+        let hooks = members.iter().filter(|(name, value)| {
+            name.starts_with("__") && matches!(value, Value::Name(n) if acts(self.table.find(n)))
+        });
+        for (name, _) in hooks.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>() {
+            self.unknown(&format!("{name} is a function that acts"));
+        }
+        let name = src.of(name).to_string();
+        let value = values::class(name.clone(), members, base);
+        if let Value::Class(class) = &value {
+            self.defined.extend(methods.into_iter().map(|(f, c)| (f, c.or_else(|| Some(class.clone())))));
+            // unpickling an instance would call the function that these methods return
+            for hook in ["__reduce__", "__reduce_ex__"] {
+                let Some(method) = class.members.get(hook).cloned() else { continue };
+                let itself = Value::Instance(class.clone(), 0.0);
+                if let Some([to, with, ..]) = self.call_value(&method, vec![itself].into(), hook).elements().as_deref()
+                {
+                    self.call_value(to, with.elements().unwrap_or_default().into(), hook);
+                }
+            }
+        }
+        self.assign_name(&name, value);
+    }
+
+    // --- imports
+
+    fn import(&mut self, src: &Rc<Source>, node: Node<'_>) {
+        for item in fields(node, "name") {
+            if let (Some(name), Some(alias)) = (field(item, "name"), field(item, "alias")) {
+                let module = self.table.canonical(src.of(name));
+                self.assign_name(src.of(alias), Value::Name(module.into()));
+            } else {
+                let root = src.of(item).split('.').next().unwrap_or_default();
+                self.assign_name(root, Value::Name(self.table.canonical(root).into()));
+            }
+        }
+    }
+
+    fn import_from(&mut self, src: &Rc<Source>, node: Node<'_>) {
+        let module = field(node, "module_name").map(|m| src.of(m).to_string()).unwrap_or_default();
+        if named(node).iter().any(|n| n.kind() == "wildcard_import") {
+            self.starred.push(module.clone())
+        }
+        for item in fields(node, "name") {
+            let name = field(item, "name").unwrap_or(item);
+            let alias = field(item, "alias").unwrap_or(item);
+            let value = self.attribute(&Value::Name(module.clone().into()), src.of(name));
+            self.assign_name(src.of(alias), value);
+        }
+    }
+}

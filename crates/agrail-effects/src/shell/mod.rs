@@ -1,0 +1,414 @@
+//! Effects of shell scripts, found with a real parser (tree-sitter-bash).
+//!
+//! 1. [`syntax`] walks the syntax tree in the order of execution: lists, pipes, loops, functions, redirections.
+//! 2. [`word`] expands words as far as they are constant: quotes, variables, `~`, braces, substitutions. `parameter`
+//!    expands the forms of `${…}` with all their possible values.
+//! 3. [`command`] unwraps programs that run other commands (sudo, env, xargs, `sh -c`, find -exec ...) and looks up all
+//!    others in the table of command semantics.
+//! 4. `source` interprets code from files and streams; `content` tracks what the action itself writes to files.
+//! 5. Anything that does not parse, is not constant or exceeds a budget becomes an unknown effect in addition to the
+//!    other effects.
+
+mod branch;
+mod builtin;
+pub mod command;
+mod content;
+pub use content::CHANGED;
+pub use typed::TYPED;
+mod finder;
+mod git;
+mod interpreter;
+mod make;
+pub(crate) mod normal;
+mod packages;
+mod parameter;
+mod sed;
+mod source;
+pub mod special;
+mod ssh;
+pub mod syntax;
+mod text;
+mod typed;
+mod variable;
+pub mod word;
+
+use super::{Cause, Effect, Target, UNKNOWN_SPAN, Verb};
+use crate::Kind;
+use std::collections::{HashMap, HashSet};
+
+/// Longest script that is parsed, in bytes.
+pub const MAX_SOURCE: usize = 256 * 1024;
+/// Deepest nesting of scripts in scripts, functions and syntax.
+const MAX_DEPTH: usize = 60;
+/// Most commands that are interpreted.
+const MAX_STEPS: usize = 4_000;
+/// Most effects that are kept.
+const MAX_EFFECTS: usize = 1_000;
+/// From this number of rounds, a loop that creates things exhausts a resource.
+const MANY: u64 = 10_000;
+
+/// Read access to files and facts about the host, which the caller provides.
+pub trait FileSource {
+    /// The content of a script at an absolute path, at most `max` bytes.
+    fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, ReadError>;
+
+    /// Whether there is a folder at an absolute path; `None` if that is unknown.
+    fn folder(&self, path: &str) -> Option<bool>;
+
+    /// Whether the host can type into a program that it keeps running.
+    fn typed(&self) -> bool {
+        false
+    }
+}
+
+/// The same file source on a host that can type into a program that it keeps running.
+pub struct Typing<'a>(pub &'a dyn FileSource);
+
+impl FileSource for Typing<'_> {
+    fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, ReadError> {
+        self.0.script(path, max)
+    }
+
+    fn folder(&self, path: &str) -> Option<bool> {
+        self.0.folder(path)
+    }
+
+    fn typed(&self) -> bool {
+        true
+    }
+}
+
+/// Why a script was not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadError {
+    /// The reason in words.
+    pub why: String,
+    /// Whether there is no file at that path, or no file system to look in.
+    pub nothing: bool,
+}
+
+impl std::fmt::Display for ReadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+/// A file source that can read nothing: scripts stay unknown.
+pub struct NoFiles;
+
+impl FileSource for NoFiles {
+    fn script(&self, _path: &str, _max: usize) -> Result<Vec<u8>, ReadError> {
+        Err(ReadError { why: "no environment to read it from".to_owned(), nothing: true })
+    }
+
+    fn folder(&self, _path: &str) -> Option<bool> {
+        None
+    }
+}
+
+/// The result of interpreting a script.
+#[derive(Debug, Default, Clone)]
+pub struct Reading {
+    /// The effects in the order of discovery, without duplicates.
+    pub effects: Vec<Effect>,
+    /// Explanations of how the effects were found: unwrappings and lookups.
+    pub steps: Vec<String>,
+    /// Paths and digests of the scripts whose content was read.
+    pub scripts: Vec<(String, String)>,
+}
+
+/// The output of a command, as far as it matters to the next one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Output {
+    /// The complete text, if it is constant.
+    text: Option<String>,
+    /// Paths, if the lines are names below them.
+    names: Option<Vec<String>>,
+    /// Whether it came from the network.
+    network: bool,
+    /// Whether it contains decoded text (base64, hex).
+    decoded: bool,
+    /// Whether it is endless.
+    endless: bool,
+    /// Whether it is the input of a command (a pipe, a file, a heredoc) instead of a terminal.
+    piped: bool,
+}
+
+impl Output {
+    /// Empty output. The default, in contrast, is unknown output.
+    fn silent() -> Self {
+        Self { text: Some(String::new()), ..Self::default() }
+    }
+
+    fn is_silent(&self) -> bool {
+        self.text.as_deref() == Some("")
+    }
+}
+
+/// An abstract interpreter of shell scripts: it runs nothing and only records effects.
+pub(crate) struct Shell<'a> {
+    around: &'a dyn FileSource,
+    home: String,
+    user: String,
+    /// `None`: unknown. Empty: paths are kept as written.
+    cwd: Option<String>,
+    variables: HashMap<String, Vec<String>>,
+    /// Names of exported variables.
+    exported: HashSet<String>,
+    /// Whether functions may be exported to child shells, by `export -f` or because everything is.
+    exports_functions: bool,
+    functions: HashMap<String, String>,
+    aliases: HashMap<String, String>,
+    /// The outputs of process substitutions; `stdin` is the input of the current command.
+    streams: Vec<Output>,
+    stdin: Output,
+    /// Functions that may be undefined, because their definition may not have run.
+    maybe_defined_functions: HashSet<String>,
+    /// Variables that are read-only.
+    readonly: HashSet<String>,
+    /// Values of variables before the running functions made them local.
+    locals: Vec<HashMap<String, Option<Vec<String>>>>,
+    /// The changes of the action to files that may be run.
+    files: content::Files,
+    /// Links that the script creates: path and target.
+    links: Vec<(String, String)>,
+    arguments: Vec<String>,
+    running: Vec<String>,
+    via: Vec<String>,
+    privileged: bool,
+    /// Whether a script of `package.json` is being interpreted: programs that are not in the table and source in other
+    /// languages then count as code of the project and its packages.
+    packaged: bool,
+    /// How many times a `package.json` was read.
+    packages: usize,
+    background: bool,
+    /// Whether the output goes into a pipe instead of a terminal.
+    piped: bool,
+    repeat: u64,
+    endless: bool,
+    depth: usize,
+    steps: usize,
+    /// A last word of the next command that the parser left out.
+    last_word: Option<String>,
+    /// The nodes that were interpreted, for each script in progress.
+    seen: Vec<HashSet<usize>>,
+    reading: Reading,
+}
+
+/// Interprets a shell script. If `cwd` is empty, relative paths are kept as written.
+#[must_use]
+pub fn read(source: &str, user: &str, home: &str, cwd: &str, around: &dyn FileSource) -> Reading {
+    let mut shell = Shell::new(user, home, cwd, around);
+    shell.source(source, Output::default());
+    shell.reading
+}
+
+/// Interprets source in `bash` or `python`, including shell scripts that the source starts.
+#[must_use]
+pub fn read_source(
+    language: &str,
+    source: &str,
+    user: &str,
+    home: &str,
+    cwd: &str,
+    around: &dyn FileSource,
+) -> Reading {
+    let mut shell = Shell::new(user, home, cwd, around);
+    shell.script(language, source, language);
+    shell.reading
+}
+
+impl<'a> Shell<'a> {
+    fn new(user: &str, home: &str, cwd: &str, around: &'a dyn FileSource) -> Self {
+        Self {
+            around,
+            home: home.to_owned(),
+            user: user.to_owned(),
+            cwd: Some(cwd.to_owned()),
+            variables: HashMap::new(),
+            exported: HashSet::new(),
+            exports_functions: false,
+            functions: HashMap::new(),
+            aliases: HashMap::new(),
+            streams: Vec::new(),
+            stdin: Output::default(),
+            maybe_defined_functions: HashSet::new(),
+            readonly: HashSet::new(),
+            locals: Vec::new(),
+            files: content::Files::default(),
+            links: Vec::new(),
+            arguments: Vec::new(),
+            running: Vec::new(),
+            via: Vec::new(),
+            privileged: false,
+            packaged: false,
+            packages: 0,
+            background: false,
+            piped: false,
+            repeat: 1,
+            endless: false,
+            depth: 0,
+            steps: 0,
+            last_word: None,
+            seen: Vec::new(),
+            reading: Reading::default(),
+        }
+    }
+}
+
+impl Shell<'_> {
+    /// Adds an effect, with the wrappers and privileges around it, and notes that it changes files.
+    pub(crate) fn add(&mut self, effect: Effect) {
+        self.changes(&effect);
+        self.push(effect);
+    }
+
+    /// Adds an effect whose changes to files are already noted.
+    pub(crate) fn push(&mut self, mut effect: Effect) {
+        effect.privileged |= self.privileged;
+        effect.via = self.via.clone();
+        if self.reading.effects.contains(&effect) {
+            return;
+        }
+        if self.reading.effects.len() >= MAX_EFFECTS {
+            self.reading.effects.truncate(MAX_EFFECTS - 1);
+            effect = Effect::unknown(Cause::Budget, "too many effects", "shell");
+        }
+        self.exhaustion(&effect);
+        // the link may be elsewhere than it seems (inside an existing folder): both targets are possible
+        if let Target::Path(path) = &effect.target
+            && effect.verb != Verb::Link
+            && let Some(real) = self.through_links(path)
+        {
+            let other = Effect { target: Target::Path(real), ..effect.clone() };
+            if !self.reading.effects.contains(&other) {
+                self.reading.effects.push(other);
+            }
+        }
+        self.reading.effects.push(effect);
+    }
+
+    pub(crate) fn unknown(&mut self, cause: Cause, what: &str, program: &str) {
+        if self.packaged && !self.privileged && matches!(cause, Cause::Program | Cause::Language) {
+            return self.step(|| format!("{what}: the project's own code, or that of one of its packages"));
+        }
+        self.step(|| format!("unknown ({}): {what}", cause.as_str()));
+        self.add(Effect::unknown(cause, what, program));
+    }
+
+    pub(crate) fn step(&mut self, text: impl FnOnce() -> String) {
+        if self.reading.steps.len() < 200 {
+            let indent = "  ".repeat(self.via.len().min(8));
+            self.reading.steps.push(format!("{indent}{}", text()));
+        }
+    }
+
+    /// Reports exhaustion if a loop that never ends, or has very many rounds, has this effect.
+    fn exhaustion(&mut self, effect: &Effect) {
+        if self.repeat < MANY && !self.endless {
+            return;
+        }
+        let resource = match effect.verb {
+            Verb::Create if effect.target.kind() == Kind::Path && effect.dynamic() => "inode",
+            Verb::Write
+                if effect.target.kind() == Kind::Path && effect.dynamic() && !harmless_sink(effect.target.name()) =>
+            {
+                "inode"
+            }
+            Verb::Append
+                if effect.target.kind() == Kind::Path && !harmless_sink(effect.target.name()) && self.endless =>
+            {
+                "disk"
+            }
+            _ => return,
+        };
+        self.exhaust(resource, &effect.program.clone());
+    }
+
+    pub(crate) fn exhaust(&mut self, resource: &str, program: &str) {
+        let mut effect = Effect::new(Verb::Exhaust, Target::Named(Kind::Resource, resource.to_owned()), program);
+        effect.privileged = self.privileged;
+        effect.via = self.via.clone();
+        if !self.reading.effects.contains(&effect) {
+            self.reading.effects.push(effect);
+        }
+    }
+
+    /// The target of a path through links that this script created before; `None` if there are none.
+    fn through_links(&self, path: &str) -> Option<String> {
+        let mut real = path.to_owned();
+        for _ in 0..8 {
+            let below = |(link, target): &(String, String)| {
+                let rest = real.strip_prefix(link.as_str()).filter(|r| r.is_empty() || r.starts_with('/'))?;
+                Some((link.len(), tidy(&format!("{target}{rest}"))))
+            };
+            match self.links.iter().filter_map(below).max() {
+                Some((_, next)) if next != real => real = next,
+                _ => break,
+            }
+        }
+        (real != path).then_some(real)
+    }
+
+    /// Makes a path absolute if the working directory is known, and removes `.` and `..` lexically.
+    pub(crate) fn path(&self, written: &str) -> String {
+        if self.cwd.as_deref() == Some("") {
+            return written.to_owned();
+        }
+        if written.starts_with('/') {
+            return tidy(written);
+        }
+        if written.starts_with(UNKNOWN_SPAN) {
+            return written.to_owned();
+        }
+        match &self.cwd {
+            Some(cwd) => tidy(&format!("{cwd}/{written}")),
+            None => format!("{UNKNOWN_SPAN}/{written}"),
+        }
+    }
+
+    /// Notes `ln TARGET LINK`: later paths through the link lead to the target.
+    pub(crate) fn note_link(&mut self, target: &str, link: &str) {
+        let link = self.path(link);
+        let folder = link.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let target = if target.starts_with('/') { tidy(target) } else { tidy(&format!("{folder}/{target}")) };
+        let plain = |p: &str| p.starts_with('/') && !p.contains(UNKNOWN_SPAN);
+        if plain(&link) && plain(&target) && self.links.len() < 256 {
+            // if the name is that of an existing folder, the link is created inside it
+            let inside = format!("{}/{}", link.trim_end_matches('/'), target.rsplit('/').next().unwrap_or_default());
+            self.links.push((inside, target.clone()));
+            self.links.push((link, target));
+        }
+    }
+
+    pub(crate) fn at(&mut self, verb: Verb, path: &str, program: &str) -> Effect {
+        Effect::new(verb, Target::Path(self.path(path)), program)
+    }
+}
+
+fn harmless_sink(path: &str) -> bool {
+    path.starts_with("/dev/")
+}
+
+/// Removes `.`, `..` and repeated slashes from an absolute path, lexically. A `..` after a part that is not constant is
+/// kept, because the part may be anything.
+#[must_use]
+pub fn tidy(path: &str) -> String {
+    // the root of a process of this machine is the root of the machine
+    let own = path.strip_prefix("/proc/").and_then(|rest| rest.split_once("/root/")).filter(|(process, _)| {
+        matches!(*process, "self" | "thread-self") || process.chars().all(|c| c.is_ascii_digit())
+    });
+    let path = own.map_or(path, |(_, rest)| rest);
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|p| !p.contains(UNKNOWN_SPAN)) => {
+                parts.pop();
+            }
+            ".." if parts.is_empty() => {}
+            _ => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}

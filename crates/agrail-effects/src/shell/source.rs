@@ -1,0 +1,462 @@
+//! Interprets source that is run: from standard input, the command line and files, and in other languages.
+
+use super::content::{CHANGED, Content};
+use super::{Output, ReadError, Shell, UNKNOWN_SPAN};
+use crate::Kind;
+use crate::role::Role;
+use crate::table::Bound;
+use crate::{Cause, Effect, Target, Verb};
+
+impl Shell<'_> {
+    /// Interprets the text on standard input that an interpreter runs.
+    pub(crate) fn run_input(&mut self, language: &str, program: &str, stdin: &Output) {
+        if stdin.network {
+            self.downloaded(program);
+        } else if let Some(text) = stdin.text.clone() {
+            if stdin.decoded {
+                self.step(|| "decoded text is run".to_owned());
+            }
+            let arguments = std::mem::take(&mut self.arguments);
+            self.script(language, &text, &format!("{program} <input>"));
+            self.arguments = arguments;
+        } else {
+            self.unknown(Cause::Dynamic, "what it runs from its input is not known", program);
+        }
+    }
+
+    /// Adds the execution of downloaded code.
+    fn downloaded(&mut self, program: &str) {
+        let mut effect =
+            Effect::new(Verb::Execute, Target::Named(Kind::Program, "downloaded code".to_owned()), program);
+        "network".clone_into(&mut effect.detail);
+        self.add(effect);
+    }
+
+    /// Adds an unknown effect for a file that would run but cannot be read.
+    pub(crate) fn unread(&mut self, path: &str, why: String, program: &str) {
+        let mut unknown = Effect::unknown(Cause::Script, path, program);
+        unknown.detail = why;
+        self.add(unknown);
+    }
+
+    /// Interprets source text in a language.
+    pub(crate) fn script(&mut self, language: &str, text: &str, how: &str) -> Output {
+        if matches!(language, "sql" | "ftp") {
+            self.escapes(text, how);
+        }
+        match language {
+            "ftp" => Output::default(),
+            "bash" | "sh" => self.child(how, |shell| shell.nested(how, text, Output::default())),
+            // this shell itself runs it
+            "source" => {
+                let saved = (self.cwd.clone(), self.variables.clone(), self.functions.clone());
+                let output = self.nested(how, text, Output::default());
+                (self.cwd, self.variables, self.functions) = saved;
+                output
+            }
+            "python" => {
+                self.python(text, how);
+                Output::default()
+            }
+            // commands of the client itself (`.tables`, `\d`) are not SQL: `foreign` judges them by their words
+            "sql" if crate::sql::parses(text) => {
+                for effect in crate::sql::read(text) {
+                    self.add(effect);
+                }
+                Output::default()
+            }
+            _ => {
+                self.foreign(language, text, how);
+                Output::default()
+            }
+        }
+    }
+
+    /// Interprets lines with which a client runs a shell: `\! rm`, `.shell rm`, `!rm`.
+    fn escapes(&mut self, text: &str, how: &str) {
+        for line in text.lines().map(str::trim_start) {
+            let marks = ["\\!", ".shell ", ".system ", "system ", "shell ", "host ", "!"];
+            if let Some(command) = marks.iter().find_map(|mark| line.strip_prefix(mark)) {
+                self.nested(how, command, Output::default());
+            }
+        }
+    }
+
+    /// Interprets code in a child shell, which only knows the exported variables of this one.
+    pub(crate) fn child(&mut self, how: &str, run: impl FnOnce(&mut Self) -> Output) -> Output {
+        self.scoped(|shell| {
+            shell.leave(how);
+            for (name, values) in &mut shell.variables {
+                let named = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+                if named && !shell.exported.contains(name) {
+                    *values = vec![UNKNOWN_SPAN.to_string()];
+                }
+            }
+            run(shell)
+        })
+    }
+
+    /// Forgets functions and aliases: they belong to this shell, and other programs do not know them.
+    pub(crate) fn leave(&mut self, how: &str) {
+        if self.exports_functions && !self.functions.is_empty() {
+            self.unknown(Cause::Dynamic, "functions may be handed on to another shell", how);
+        }
+        self.functions.clear();
+        self.aliases.clear();
+    }
+
+    pub(crate) fn python(&mut self, text: &str, how: &str) {
+        if text.contains(UNKNOWN_SPAN) {
+            self.unknown(Cause::Dynamic, "parts of the source are not constant", how);
+        }
+        self.via.push(how.to_owned());
+        let reading = crate::python::read(text);
+        if !reading.complete {
+            self.unknown(Cause::Parse, reading.problems.first().map_or("python source", String::as_str), "python");
+        }
+        self.python_calls(reading.calls);
+        self.via.pop();
+    }
+
+    /// Adds the effects of Python calls, which use the roles of the table.
+    pub(crate) fn python_calls(&mut self, calls: Vec<crate::python::Call>) {
+        for call in calls {
+            let Ok(role) = Role::parse(&call.role) else {
+                self.unknown(Cause::Program, &call.via, "python");
+                continue;
+            };
+            match role {
+                Role::Script(language) => {
+                    if language == "sql" && call.via == "SQLInterpreter" {
+                        // the complete argument is a statement, so that one that does not parse is unknown
+                        for effect in crate::sql::read(&call.target) {
+                            self.add(effect);
+                        }
+                    } else if call.target.starts_with(UNKNOWN_SPAN) {
+                        self.unknown(Cause::Dynamic, "what it runs is not constant", &call.via);
+                    } else {
+                        self.script(&language, &call.target, &call.via);
+                    }
+                }
+                Role::Unknown => self.unknown(Cause::Program, &call.target, &call.via),
+                Role::Act { kind: Kind::Column | Kind::Table, .. } if call.target.contains(UNKNOWN_SPAN) => {
+                    let what = format!("which data is meant: {}", call.target);
+                    self.unknown(Cause::Dynamic, &what, &call.via);
+                }
+                role => {
+                    let bound = Bound { recursive: call.recursive, ..Bound::default() };
+                    let detail = call.detail.unwrap_or_default();
+                    let home_relative = if call.target == "~" || call.target.starts_with("~/") {
+                        call.target.replacen('~', &self.home, 1)
+                    } else {
+                        call.target
+                    };
+                    self.role(&role, &home_relative, &call.via, &bound, &detail, &[]);
+                }
+            }
+        }
+    }
+
+    /// Interprets a language without a parser here: constant text that clearly starts commands is parsed as shell.
+    pub(crate) fn foreign(&mut self, language: &str, text: &str, how: &str) {
+        if language == "sed" {
+            let sed = super::sed::read(text);
+            for command in &sed.commands {
+                self.nested(how, command, Output::default());
+            }
+            for (files, verb) in [(&sed.writes, Verb::Write), (&sed.reads, Verb::Read)] {
+                for file in files {
+                    let effect = self.at(verb, file, how);
+                    self.add(effect);
+                }
+            }
+            if sed.opaque {
+                self.unknown(Cause::Language, "sed runs what it makes, or its script cannot be read", how);
+            }
+            return;
+        }
+        for (head, tail) in [("system(", ')'), ("exec(", ')'), ("`", '`'), ("execSync(", ')'), ("os.execute(", ')')] {
+            for part in text.split(head).skip(1) {
+                let inner = part.split(tail).next().unwrap_or_default().trim().trim_matches(['"', '\'']);
+                if !inner.is_empty() && inner.len() < part.len() {
+                    self.nested(&format!("{how} {head}"), inner, Output::default());
+                }
+            }
+        }
+        if !harmless_foreign(language, text) {
+            self.unknown(Cause::Language, &format!("{language} source"), how);
+        }
+    }
+
+    /// Interprets the execution of a script or program at a path.
+    pub(crate) fn run_file(&mut self, written: &str, arguments: &[String], language: Option<&str>) -> Output {
+        if let Some(language) = language.filter(|language| written == "-" && *language != "source") {
+            let stdin = self.stdin.clone();
+            if stdin.piped {
+                self.run_input(language, written, &stdin);
+            } else {
+                self.waits(language, &stdin);
+            }
+            return Output::default();
+        }
+        let path = self.path(written);
+        if let Some(stream) = self.stream(&path) {
+            self.run_input(language.filter(|name| *name != "source").unwrap_or("bash"), written, &stream);
+            return Output::default();
+        }
+        let mut effect = Effect::new(Verb::Execute, Target::Path(path.clone()), written);
+        if language.is_some() {
+            // an interpreter only reads the file
+            "source".clone_into(&mut effect.operation);
+        }
+        self.step(|| format!("runs the file {path}"));
+        let mut output = Output::silent();
+        for content in self.contents(&path) {
+            let one = self.run_content(&path, &effect, content, arguments, language);
+            output = super::syntax::join(output, one);
+        }
+        output
+    }
+
+    /// Interprets one of the possible contents of a file.
+    fn run_content(
+        &mut self,
+        path: &str,
+        execute: &Effect,
+        content: Content,
+        arguments: &[String],
+        language: Option<&str>,
+    ) -> Output {
+        let (mut effect, written) = (execute.clone(), execute.program.as_str());
+        let content = match content {
+            Content::Before(at) => self.around.script(&at, super::MAX_SOURCE),
+            Content::Text(text) => Ok(text.as_bytes().to_vec()),
+            Content::Downloaded => {
+                self.add(effect);
+                self.downloaded(written);
+                return Output::default();
+            }
+            Content::By(program) => {
+                self.step(|| format!("{program} changes {path} before"));
+                Err(ReadError { why: CHANGED.to_owned(), nothing: false })
+            }
+        };
+        match content {
+            Ok(content) => {
+                let text = String::from_utf8_lossy(&content).into_owned();
+                let own = if language == Some("source") { None } else { shebang(&text) };
+                let found = own.or(language.map(str::to_owned)).unwrap_or_else(|| "bash".to_owned());
+                effect.detail = digest(&content);
+                self.reading.scripts.push((path.to_owned(), effect.detail.clone()));
+                self.add(effect);
+                if content.contains(&0) {
+                    self.unknown(Cause::Script, "a binary file", written);
+                    return Output::default();
+                }
+                if self.via.iter().filter(|v| v.as_str() == path).count() > 1 {
+                    self.unknown(Cause::Budget, "a script runs itself", written);
+                    return Output::default();
+                }
+                let arguments = std::mem::replace(&mut self.arguments, arguments.to_vec());
+                let output = self.script(&found, &text, path);
+                self.arguments = arguments;
+                output
+            }
+            Err(unread) => {
+                self.add(effect);
+                self.step(|| format!("cannot read {path}: {unread}"));
+                // the word is not the name of a missing file, but something else that would run
+                if unread.nothing && (written.contains(char::is_whitespace) || written.contains(':')) {
+                    self.unknown(Cause::Arguments, written, written);
+                }
+                self.unread(path, unread.why, written);
+                Output::default()
+            }
+        }
+    }
+}
+
+fn shebang(text: &str) -> Option<String> {
+    let line = text.strip_prefix("#!")?.lines().next()?;
+    let program = line
+        .split_whitespace()
+        .map(|w| w.rsplit('/').next().unwrap_or(w))
+        .find(|w| *w != "env" && !w.starts_with('-'))?;
+    let base = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    Some(match base {
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" => "bash".to_owned(),
+        other => other.to_owned(),
+    })
+}
+
+pub(crate) fn digest(content: &[u8]) -> String {
+    use sha2::{Digest, Sha256};
+    Sha256::digest(content).iter().take(16).map(|b| format!("{b:02x}")).collect()
+}
+
+/// Whether a command of a database client only displays information.
+fn shows(line: &str) -> bool {
+    let word = line.split_whitespace().next().unwrap_or_default();
+    match word.strip_prefix('\\') {
+        Some(name) => {
+            let name = name.trim_end_matches('+');
+            !line.contains('|')
+                && (name.starts_with('d') || matches!(name, "l" | "x" | "q" | "timing" | "conninfo" | "encoding"))
+        }
+        None => [
+            ".tables",
+            ".schema",
+            ".headers",
+            ".header",
+            ".mode",
+            ".databases",
+            ".indexes",
+            ".quit",
+            ".exit",
+            ".help",
+            ".show",
+            ".width",
+            ".nullvalue",
+            ".timeout",
+            ".stats",
+            ".fullschema",
+            ".dbinfo",
+        ]
+        .contains(&word),
+    }
+}
+
+/// Whether the output of an awk program goes to a file or to another program.
+fn puts_out(text: &str) -> bool {
+    let (mut quoted, mut escaped, mut depth, mut prints) = (false, false, 0_u32, false);
+    let mut word = String::new();
+    let chars: Vec<char> = text.chars().collect();
+    for (at, c) in chars.iter().enumerate() {
+        if quoted {
+            quoted = *c != '"' || escaped;
+            escaped = *c == '\\' && !escaped;
+            continue;
+        }
+        if c.is_alphanumeric() || *c == '_' {
+            word.push(*c);
+            continue;
+        }
+        prints |= matches!(word.as_str(), "print" | "printf");
+        word.clear();
+        match c {
+            '"' => quoted = true,
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ';' | '\n' | '}' => prints = false,
+            '>' if prints && depth == 0 => return true,
+            '|' if prints && depth == 0 => {
+                let or = chars.get(at + 1) == Some(&'|') || at.checked_sub(1).and_then(|b| chars.get(b)) == Some(&'|');
+                if !or {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether a one-liner for text processing neither starts programs nor accesses files.
+fn harmless_foreign(language: &str, text: &str) -> bool {
+    let acts: &[&str] = match language {
+        "awk" => &[
+            "system",
+            "getline",
+            "> \"",
+            ">\"",
+            "| \"",
+            "|\"",
+            "|&",
+            "@load",
+            "@include",
+            "print >",
+            "print>",
+            "print $0 >",
+            "print $0>",
+        ],
+        "perl" => &[
+            "system", "exec", "`", "qx", "unlink", "open", "rename", "rmdir", "mkdir", "chmod", "chown", "kill",
+            "fork", "socket", "eval", "require", "do ", "link", "syscall", "use ", "IO::", "->", "opendir", "utime",
+            "truncate",
+        ],
+        "ruby" => &[
+            "system",
+            "exec",
+            "`",
+            "%x",
+            "File",
+            "Dir",
+            "FileUtils",
+            "IO.",
+            "open",
+            "Process",
+            "fork",
+            "spawn",
+            "eval",
+            "require",
+            "Socket",
+            "send",
+            "Net::",
+            "Kernel",
+        ],
+        "js" => &[
+            "require",
+            "import",
+            "child_process",
+            "fs.",
+            "process.",
+            "eval",
+            "Function",
+            "fetch",
+            "Deno",
+            "Bun",
+            "globalThis",
+        ],
+        "php" => &[
+            "system", "exec", "`", "passthru", "popen", "unlink", "file", "open", "eval", "curl", "include", "require",
+            "mail", "chmod", "rename", "copy", "mkdir", "rmdir", "socket", "$_",
+        ],
+        "sql" => &[
+            "drop",
+            "delete",
+            "update",
+            "insert",
+            "alter",
+            "truncate",
+            "copy",
+            "outfile",
+            "load_file",
+            "exec",
+            "create",
+            "grant",
+            "revoke",
+            "attach",
+            ".shell",
+            ".system",
+            "\\!",
+            "do ",
+            "call",
+            "set ",
+            "into",
+            "system",
+            "source ",
+            "tee ",
+            "pager ",
+        ],
+        _ => return false,
+    };
+    if language == "sql" && text.lines().any(|line| line.trim_start().starts_with(['\\', '.']) && !shows(line)) {
+        return false;
+    }
+    if language == "awk" && puts_out(text) {
+        return false;
+    }
+    let lower = text.to_ascii_lowercase();
+    let text = if language == "sql" { lower.as_str() } else { text };
+    !text.contains(UNKNOWN_SPAN) && !acts.iter().any(|a| text.contains(a))
+}

@@ -1,0 +1,145 @@
+//! Commands whose output is known if their input is: `echo`, `printf`, `base64`, `tr`, `xxd`.
+
+use super::word::ansi_c;
+use super::{Output, Shell, UNKNOWN_SPAN};
+use crate::Verb;
+use base64::Engine as _;
+
+impl Shell<'_> {
+    pub(crate) fn echo(&mut self, program: &str, words: &[String]) -> Output {
+        let mut rest = words;
+        let mut newline = true;
+        let mut escapes = program == "printf";
+        while let Some((first, tail)) = rest
+            .split_first()
+            .filter(|(f, _)| program == "echo" && matches!(f.as_str(), "-n" | "-e" | "-ne" | "-en" | "-E"))
+        {
+            newline &= !first.contains('n');
+            escapes |= first.contains('e');
+            rest = tail;
+        }
+        if let [option, name, rest @ ..] = rest
+            && program == "printf"
+            && option == "-v"
+        {
+            self.assign(name, vec![printf(rest)]);
+            return Output::default();
+        }
+        let mut text = if program == "printf" { printf(rest) } else { rest.join(" ") };
+        if program == "echo" && escapes {
+            text = ansi_c(&text);
+        }
+        if newline && program == "echo" {
+            text.push('\n');
+        }
+        Output { text: Some(text), ..Output::default() }
+    }
+
+    pub(crate) fn base64(&mut self, words: &[String], stdin: &Output) -> Output {
+        if let Some(file) = words.iter().find(|w| !w.starts_with('-')) {
+            let effect = self.at(Verb::Read, file, "base64");
+            self.add(effect);
+            return Output { decoded: true, ..Output::default() };
+        }
+        let decoded = stdin.text.as_ref().and_then(|text| {
+            let compact: String = text.split_whitespace().collect();
+            let engine = base64::engine::general_purpose::GeneralPurpose::new(
+                &base64::alphabet::STANDARD,
+                base64::engine::general_purpose::GeneralPurposeConfig::new()
+                    .with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent),
+            );
+            engine.decode(compact).ok().and_then(|bytes| String::from_utf8(bytes).ok())
+        });
+        Output { text: decoded, decoded: true, network: stdin.network, names: None, ..Output::default() }
+    }
+
+    /// `tr` of constant text with simple ranges (rot13 and similar); otherwise the output is not constant.
+    pub(crate) fn tr(&mut self, words: &[String], stdin: &Output) -> Output {
+        let sets: Vec<Vec<char>> = words.iter().filter(|w| !w.starts_with('-')).map(|w| expand_set(w)).collect();
+        let text = match (sets.as_slice(), &stdin.text) {
+            ([from, to], Some(text)) if !words.iter().any(|w| w.starts_with('-')) && from.len() <= 512 => Some(
+                text.chars()
+                    .map(|c| match from.iter().position(|f| *f == c) {
+                        Some(i) => to.get(i).or(to.last()).copied().unwrap_or(c),
+                        None => c,
+                    })
+                    .collect(),
+            ),
+            ([set], Some(text)) if words.iter().any(|w| w == "-d") => {
+                Some(text.chars().filter(|c| !set.contains(c)).collect())
+            }
+            _ => None,
+        };
+        Output { text, decoded: true, names: stdin.names.clone(), network: stdin.network, ..Output::default() }
+    }
+}
+
+fn expand_set(set: &str) -> Vec<char> {
+    let chars: Vec<char> = set.chars().collect();
+    let mut all = Vec::new();
+    let mut i = 0;
+    while let Some(c) = chars.get(i) {
+        match (chars.get(i + 1), chars.get(i + 2)) {
+            (Some('-'), Some(end)) if *c <= *end && u32::from(*end) - u32::from(*c) < 256 => {
+                all.extend(*c..=*end);
+                i += 3;
+            }
+            _ => {
+                all.push(*c);
+                i += 1;
+            }
+        }
+    }
+    all
+}
+
+pub(crate) fn decode_hex(stdin: &Output) -> Output {
+    let text = stdin.text.as_ref().and_then(|text| {
+        let digits: Vec<u8> = text
+            .chars()
+            .filter(|c| !c.is_whitespace())
+            .filter_map(|c| c.to_digit(16))
+            .map(|d| u8::try_from(d).unwrap_or_default())
+            .collect();
+        let bytes: Vec<u8> = digits
+            .chunks_exact(2)
+            .filter_map(|p| match p {
+                [a, b] => Some(a * 16 + b),
+                _ => None,
+            })
+            .collect();
+        String::from_utf8(bytes).ok()
+    });
+    Output { text, decoded: true, network: stdin.network, names: None, ..Output::default() }
+}
+
+/// `printf` with `%s`, `%b`, `%d`, `%%` and escapes; [`UNKNOWN_SPAN`] replaces any other directive.
+pub(crate) fn printf(words: &[String]) -> String {
+    let Some((format, values)) = words.split_first() else { return String::new() };
+    let format = ansi_c(format);
+    let mut text = String::new();
+    let mut values = values.iter();
+    for round in 0..64 {
+        let before = values.len();
+        let mut chars = format.chars();
+        while let Some(c) = chars.next() {
+            if c != '%' {
+                text.push(c);
+                continue;
+            }
+            match chars.next() {
+                Some('s' | 'd' | 'q' | 'i' | 'u') => text.push_str(values.next().map_or("", String::as_str)),
+                Some('b') => text.push_str(&ansi_c(values.next().map_or("", String::as_str))),
+                Some('%') => text.push('%'),
+                _ => {
+                    text.push(UNKNOWN_SPAN);
+                    return text;
+                }
+            }
+        }
+        if values.len() == 0 || (values.len() == before && round > 0) || values.len() == before {
+            break;
+        }
+    }
+    text
+}

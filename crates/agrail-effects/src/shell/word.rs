@@ -1,0 +1,500 @@
+//! Expands words, as far as they are constant.
+//!
+//! 1. Each part of a word appends to a text: quoted text literally, unquoted text with marks.
+//! 2. [`UNKNOWN_SPAN`] replaces each part that is not constant.
+//! 3. Unquoted expansions are split at blanks, braces multiply the word, and `~` becomes the home folder.
+
+use super::parameter::spread;
+use super::{Output, Shell, UNKNOWN_SPAN};
+use crate::Cause;
+use tree_sitter::Node;
+
+/// Mark before a quoted character that would otherwise belong to a pattern.
+pub(super) const QUOTED: char = '\u{E000}';
+/// Mark between fields.
+const SPLIT: char = '\u{E001}';
+/// Most fields of one word; if there are more, the result is [`UNKNOWN_SPAN`].
+const MAX_FIELDS: usize = 256;
+/// Longest expanded word, in bytes.
+const MAX_WORD: usize = 64 * 1024;
+
+/// File descriptor of the first process substitution.
+const FIRST_STREAM: usize = 63;
+
+impl Shell<'_> {
+    /// The content of `/dev/stdin` and similar paths, and of the path of a process substitution.
+    pub(crate) fn stream(&self, path: &str) -> Option<Output> {
+        let number = match path {
+            "/dev/stdin" => 0,
+            _ => {
+                let folders = ["/dev/fd/", "/proc/self/fd/"];
+                folders.iter().find_map(|folder| path.strip_prefix(folder))?.parse::<usize>().ok()?
+            }
+        };
+        let unknown = || Output { piped: true, ..Output::default() };
+        Some(match number {
+            0 => Output { piped: true, ..self.stdin.clone() },
+            _ => number.checked_sub(FIRST_STREAM).and_then(|at| self.streams.get(at).cloned()).unwrap_or_else(unknown),
+        })
+    }
+
+    /// The fields to which a word expands.
+    pub(crate) fn fields(&mut self, node: Node<'_>, source: &str) -> Vec<String> {
+        let mut text = String::new();
+        self.expand(node, source, false, &mut text);
+        if text.len() > MAX_WORD {
+            self.unknown(Cause::Budget, "a word is too long", "shell");
+            return vec![UNKNOWN_SPAN.to_string()];
+        }
+        let empty_expansion =
+            text.is_empty() && matches!(node.kind(), "simple_expansion" | "expansion" | "command_substitution");
+        let mut fields = Vec::new();
+        for field in text.split(SPLIT) {
+            if field.is_empty() && (empty_expansion || text.contains(SPLIT)) {
+                continue;
+            }
+            for choice in spread(field).iter().flat_map(|field| braces(field)) {
+                fields.push(self.tilde(&choice));
+                if fields.len() > MAX_FIELDS {
+                    self.unknown(Cause::Budget, "too many words come of one", "shell");
+                    return vec![UNKNOWN_SPAN.to_string()];
+                }
+            }
+        }
+        fields.iter().map(|f| f.chars().filter(|c| *c != QUOTED).collect()).collect()
+    }
+
+    /// The text to which a word expands if it is not split (assignments, heredocs, redirections).
+    pub(crate) fn text(&mut self, node: Node<'_>, source: &str) -> String {
+        let marked = self.marked(node, source);
+        match spread(&marked).as_slice() {
+            [one] => one.clone(),
+            // it is unknown which of them
+            several => format!("{UNKNOWN_SPAN}{}", several.join(" ")),
+        }
+    }
+
+    /// The same text with its alternatives.
+    pub(crate) fn marked(&mut self, node: Node<'_>, source: &str) -> String {
+        let mut text = String::new();
+        self.expand(node, source, true, &mut text);
+        let text: String = text.chars().filter(|c| *c != QUOTED && *c != SPLIT).collect();
+        // a `~` counts only unquoted and at the beginning
+        if node.utf8_text(source.as_bytes()).is_ok_and(|raw| raw.starts_with('~')) { self.tilde(&text) } else { text }
+    }
+
+    pub(crate) fn tilde(&self, text: &str) -> String {
+        match text.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{}{rest}", self.home),
+            Some(rest) => {
+                let (user, tail) = rest.split_once('/').map_or((rest, ""), |(u, t)| (u, t));
+                match user {
+                    "root" => format!("/root/{tail}"),
+                    "+" => format!("./{tail}"),
+                    _ if user.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)) => {
+                        format!("/home/{user}/{tail}")
+                    }
+                    _ => text.to_owned(),
+                }
+            }
+            None => text.to_owned(),
+        }
+    }
+
+    fn expand(&mut self, node: Node<'_>, source: &str, quoted: bool, into: &mut String) {
+        if into.len() > MAX_WORD || self.depth > super::MAX_DEPTH {
+            into.push(UNKNOWN_SPAN);
+            return;
+        }
+        let raw = node.utf8_text(source.as_bytes()).unwrap_or_default();
+        match node.kind() {
+            "word" | "command_name" if node.named_child_count() > 0 => self.children(node, source, quoted, into),
+            // the parser has missed an expansion of the shell
+            "word" | "$" if bare_expansion(raw) || cut_off(node, source) => {
+                self.unknown(Cause::Parse, raw, "shell");
+                into.push(UNKNOWN_SPAN);
+            }
+            "word"
+            | "extglob_pattern"
+            | "variable_name"
+            | "number"
+            | "test_operator"
+            | "regex"
+            | "special_variable_name" => unescape(raw, quoted, into),
+            "raw_string" => push_quoted(raw.trim_matches('\''), into),
+            "ansi_c_string" => {
+                push_quoted(&ansi_c(raw.strip_prefix("$'").and_then(|r| r.strip_suffix('\'')).unwrap_or(raw)), into)
+            }
+            "string" | "translated_string" => self.double_quoted(node, source, into),
+            "string_content" | "heredoc_content" => unescape_double(raw, into),
+            "simple_expansion" => {
+                let name = raw.strip_prefix('$').unwrap_or(raw);
+                let values = self.resplit(self.variable(name), quoted);
+                push_values(&values, quoted, name == "@" && quoted, into);
+            }
+            "expansion" => {
+                let values = self.braced(node, source, raw);
+                let values = self.resplit(values, quoted);
+                push_values(&values, quoted, raw.contains("[@]") || raw == "${@}", into);
+            }
+            "command_substitution" => {
+                let output = self.substitution(node, source);
+                match (output.text, output.names) {
+                    (Some(text), _) => push_values(&[text.trim_end_matches('\n').to_owned()], quoted, false, into),
+                    (None, Some(names)) => {
+                        let values: Vec<String> = names.iter().map(|n| below(n)).collect();
+                        push_values(&values, quoted, true, into);
+                    }
+                    (None, None) => into.push(UNKNOWN_SPAN),
+                }
+            }
+            "process_substitution" => {
+                // its input is not known yet
+                let output = self.process(node, source, Output { piped: raw.starts_with('>'), ..Output::default() });
+                self.streams.push(Output { piped: true, ..output });
+                into.push_str(&format!("/dev/fd/{}", FIRST_STREAM + self.streams.len() - 1));
+            }
+            "arithmetic_expansion" => {
+                self.walk_substitutions(node, source);
+                self.named_values(raw);
+                let inner = raw.trim_start_matches("$((").trim_end_matches("))").trim();
+                if inner.parse::<i64>().is_ok() { into.push_str(inner) } else { into.push(UNKNOWN_SPAN) }
+            }
+            "brace_expression" => into.push_str(raw),
+            "concatenation" | "command_name" | "array" => self.children(node, source, quoted, into),
+            _ if node.named_child_count() > 0 => self.children(node, source, quoted, into),
+            _ => unescape(raw, quoted, into),
+        }
+    }
+
+    fn children(&mut self, node: Node<'_>, source: &str, quoted: bool, into: &mut String) {
+        self.depth += 1;
+        let mut end = node.start_byte();
+        for child in children(node) {
+            // text between named parts belongs to the word (tree-sitter leaves some out)
+            if let Some(gap) = source.get(end..child.start_byte()) {
+                into.push_str(gap.trim());
+            }
+            self.expand(child, source, quoted, into);
+            end = child.end_byte();
+        }
+        self.depth -= 1;
+    }
+
+    fn double_quoted(&mut self, node: Node<'_>, source: &str, into: &mut String) {
+        self.depth += 1;
+        let mut end = node.start_byte();
+        for child in children(node) {
+            if child.kind() != "\""
+                && end > node.start_byte()
+                && let Some(gap) = source.get(end..child.start_byte())
+            {
+                push_quoted(gap, into);
+            }
+            match child.kind() {
+                "\"" | "$\"" | "$" => {
+                    if child.kind() == "$" {
+                        into.push('$');
+                    }
+                }
+                _ => self.expand(child, source, true, into),
+            }
+            end = child.end_byte();
+        }
+        self.depth -= 1;
+    }
+
+    /// If the script sets its own separators, an unquoted value that contains one is split in ways not followed here.
+    fn resplit(&self, values: Vec<String>, quoted: bool) -> Vec<String> {
+        match self.variables.get("IFS").and_then(|v| v.first()) {
+            Some(separators)
+                if !quoted
+                    && values
+                        .iter()
+                        .any(|v| v.contains(|c| separators.contains(c) || separators.contains(UNKNOWN_SPAN))) =>
+            {
+                vec![UNKNOWN_SPAN.to_string()]
+            }
+            _ => values,
+        }
+    }
+
+    /// The values of a variable; [`UNKNOWN_SPAN`] if it is not constant.
+    pub(crate) fn variable(&self, name: &str) -> Vec<String> {
+        if let Some(values) = self.variables.get(name) {
+            return values.clone();
+        }
+        let one = |s: &str| vec![s.to_owned()];
+        match name {
+            "HOME" => one(&self.home),
+            // the last background job
+            "!" => one("%!"),
+            "USER" | "LOGNAME" => one(&self.user),
+            "PWD" => one(self.cwd.as_deref().filter(|c| !c.is_empty()).unwrap_or(&UNKNOWN_SPAN.to_string())),
+            "IFS" => one(" "),
+            "SHELL" => one("/bin/bash"),
+            "@" | "*" => {
+                if self.arguments.is_empty() {
+                    one(&UNKNOWN_SPAN.to_string())
+                } else {
+                    self.arguments.clone()
+                }
+            }
+            _ => match name.parse::<usize>() {
+                Ok(n) if n > 0 => {
+                    self.arguments.get(n - 1).cloned().map_or_else(|| one(&UNKNOWN_SPAN.to_string()), |v| vec![v])
+                }
+                _ => one(&UNKNOWN_SPAN.to_string()),
+            },
+        }
+    }
+
+    fn braced(&mut self, node: Node<'_>, source: &str, raw: &str) -> Vec<String> {
+        self.walk_substitutions(node, source);
+        self.parameter(raw)
+    }
+
+    /// Interprets the commands inside a node whose value is not computed.
+    pub(crate) fn walk_substitutions(&mut self, node: Node<'_>, source: &str) {
+        if self.depth > super::MAX_DEPTH {
+            self.unknown(Cause::Budget, "nested too deep", "shell");
+            return;
+        }
+        self.depth += 1;
+        // the node itself may be a substitution: a word of a declaration, the subject of `case`, an arithmetic command
+        if matches!(node.kind(), "command_substitution" | "process_substitution") {
+            self.substitution(node, source);
+        } else if matches!(node.kind(), "regex" | "extglob_pattern") {
+            // the parser does not parse a pattern; the shell expands it
+            self.evaluated(node.utf8_text(source.as_bytes()).unwrap_or_default());
+        } else {
+            for child in children(node) {
+                self.walk_substitutions(child, source);
+            }
+        }
+        self.depth -= 1;
+    }
+
+    fn substitution(&mut self, node: Node<'_>, source: &str) -> Output {
+        // `$(< file)` reads a file
+        self.process(node, source, Output::default())
+    }
+
+    /// Interprets the commands in a substitution, with this input.
+    pub(crate) fn process(&mut self, node: Node<'_>, source: &str, stdin: Output) -> Output {
+        self.see(node);
+        self.scoped(|shell| {
+            let mut output = Output::silent();
+            for child in children(node).into_iter().filter(Node::is_named) {
+                let next = shell.statement(child, source, stdin.clone());
+                output = super::syntax::join(output, next);
+            }
+            output
+        })
+    }
+}
+
+pub(crate) fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    let mut cursor = node.walk();
+    node.children(&mut cursor).collect()
+}
+
+/// Whether a word ends with the `$` of an expansion.
+fn cut_off(node: Node<'_>, source: &str) -> bool {
+    let begins = |c: char| c.is_alphabetic() || matches!(c, '_' | '{' | '(');
+    let (word, after) = (source.get(..node.end_byte()), source.get(node.end_byte()..));
+    word.is_some_and(|word| word.ends_with('$') && !word.ends_with("\\$"))
+        && after.is_some_and(|rest| rest.starts_with(begins))
+}
+
+/// Whether a word contains an unquoted `$` that begins an expansion.
+fn bare_expansion(raw: &str) -> bool {
+    let mut escaped = false;
+    raw.chars().zip(raw.chars().skip(1)).any(|(c, next)| {
+        let begins = c == '$' && !escaped && (next.is_alphabetic() || matches!(next, '_' | '{' | '('));
+        escaped = c == '\\' && !escaped;
+        begins
+    })
+}
+
+/// A path for something below a path: the path and [`UNKNOWN_SPAN`].
+pub(crate) fn below(path: &str) -> String {
+    format!("{}/{UNKNOWN_SPAN}", path.trim_end_matches('/'))
+}
+
+fn push_values(values: &[String], quoted: bool, separate: bool, into: &mut String) {
+    for (i, value) in values.iter().enumerate() {
+        if i > 0 {
+            into.push(if quoted && !separate { ' ' } else { SPLIT });
+        }
+        if quoted {
+            push_quoted(value, into);
+        } else {
+            for c in value.chars() {
+                into.push(if c.is_whitespace() { SPLIT } else { c });
+            }
+        }
+    }
+}
+
+pub(super) fn push_quoted(text: &str, into: &mut String) {
+    for c in text.chars() {
+        if "*?[]{},~".contains(c) {
+            into.push(QUOTED);
+        }
+        into.push(c);
+    }
+}
+
+pub(super) fn unescape(raw: &str, quoted: bool, into: &mut String) {
+    let mut chars = raw.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some('\n') | None => {}
+                Some(next) => push_quoted(&next.to_string(), into),
+            },
+            _ if quoted => push_quoted(&c.to_string(), into),
+            _ => into.push(c),
+        }
+    }
+}
+
+pub(super) fn unescape_double(raw: &str, into: &mut String) {
+    let mut chars = raw.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek().copied()) {
+            ('\\', Some('\n')) => {
+                chars.next();
+            }
+            ('\\', Some(next @ ('$' | '`' | '"' | '\\'))) => {
+                chars.next();
+                push_quoted(&next.to_string(), into);
+            }
+            _ => push_quoted(&c.to_string(), into),
+        }
+    }
+}
+
+/// `$'...'`: the escapes of ANSI C strings.
+pub(crate) fn ansi_c(raw: &str) -> String {
+    let mut text = String::new();
+    let mut chars = raw.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            text.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('n') => text.push('\n'),
+            Some('t') => text.push('\t'),
+            Some('r') => text.push('\r'),
+            Some('e' | 'E') => text.push('\u{1b}'),
+            Some(radix @ ('x' | 'u' | 'U')) => {
+                let most = match radix {
+                    'x' => 2,
+                    'u' => 4,
+                    _ => 8,
+                };
+                let mut digits = String::new();
+                while digits.len() < most && chars.peek().is_some_and(char::is_ascii_hexdigit) {
+                    digits.extend(chars.next());
+                }
+                text.push(u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32).unwrap_or(UNKNOWN_SPAN));
+            }
+            Some(first @ '0'..='7') => {
+                let mut digits = first.to_string();
+                while digits.len() < 3 && chars.peek().is_some_and(|d| ('0'..='7').contains(d)) {
+                    digits.extend(chars.next());
+                }
+                text.push(u32::from_str_radix(&digits, 8).ok().and_then(char::from_u32).unwrap_or(UNKNOWN_SPAN));
+            }
+            Some(other) => text.push(other),
+            None => {}
+        }
+    }
+    text
+}
+
+/// Expands the braces of one field: `a{b,c}` to two; a long range to [`UNKNOWN_SPAN`].
+fn braces(field: &str) -> Vec<String> {
+    let mut done = Vec::new();
+    let mut work = vec![field.to_owned()];
+    while let Some(text) = work.pop() {
+        if done.len() + work.len() > MAX_FIELDS {
+            return vec![UNKNOWN_SPAN.to_string()];
+        }
+        match first_brace(&text) {
+            Some((before, choices, after)) => {
+                for choice in choices.iter().rev() {
+                    work.push(format!("{before}{choice}{after}"));
+                }
+            }
+            None => done.push(text),
+        }
+    }
+    done
+}
+
+fn first_brace(text: &str) -> Option<(String, Vec<String>, String)> {
+    let chars: Vec<char> = text.chars().collect();
+    let plain = |i: usize| i == 0 || chars.get(i - 1) != Some(&QUOTED);
+    let open = (0..chars.len())
+        .find(|i| chars.get(*i) == Some(&'{') && plain(*i) && (*i == 0 || chars.get(i - 1) != Some(&'$')))?;
+    let mut depth = 0;
+    let mut parts = vec![String::new()];
+    let mut close = None;
+    for i in open..chars.len() {
+        let c = *chars.get(i)?;
+        match c {
+            '{' if plain(i) => {
+                depth += 1;
+                if depth == 1 {
+                    continue;
+                }
+            }
+            '}' if plain(i) => {
+                depth -= 1;
+                if depth == 0 {
+                    close = Some(i);
+                    break;
+                }
+            }
+            ',' if plain(i) && depth == 1 => {
+                parts.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        parts.last_mut()?.push(c);
+    }
+    let close = close?;
+    let before: String = chars.iter().take(open).collect();
+    let after: String = chars.iter().skip(close + 1).collect();
+    if parts.len() == 1 {
+        let range = parts.first()?;
+        let mut ends = range.split("..");
+        let (from, to) = (ends.next()?, ends.next()?);
+        if let (Ok(a), Ok(b)) = (from.parse::<i64>(), to.parse::<i64>()) {
+            let n = (b - a).unsigned_abs();
+            let values = if n > 8 {
+                vec![UNKNOWN_SPAN.to_string()]
+            } else {
+                (a.min(b)..=a.max(b)).map(|v| v.to_string()).collect()
+            };
+            return Some((before, values, after));
+        }
+        return (from.chars().count() == 1 && to.chars().count() == 1)
+            .then(|| (before, vec![UNKNOWN_SPAN.to_string()], after));
+    }
+    Some((before, parts, after))
+}
+
+/// The number of values of a brace range: `{1..100000}`.
+pub(crate) fn range_length(raw: &str) -> Option<u64> {
+    let inner = raw.strip_prefix('{')?.strip_suffix('}')?;
+    let mut ends = inner.split("..");
+    let a: i64 = ends.next()?.parse().ok()?;
+    let b: i64 = ends.next()?.parse().ok()?;
+    Some(b.saturating_sub(a).unsigned_abs().saturating_add(1))
+}

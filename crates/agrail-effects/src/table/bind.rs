@@ -1,0 +1,308 @@
+//! Assigns roles to the arguments of a command line.
+
+use super::row::{Attribute, Opt, Pattern, Row, Slot, Style, Word};
+use crate::role::Role;
+
+/// Words that show that a long option acts. If a row does not list such an option, the row is incomplete.
+const SUSPICIOUS_OPTION_WORDS: &[&str] = &["exec", "command", "outfile", "delete", "remove", "eval", "script", "hook"];
+
+/// The result of [`Row::bind`].
+#[derive(Debug, Default)]
+pub struct Bound {
+    /// Role and value of each argument with a role, and its index among the arguments.
+    pub arguments: Vec<(Role, String, Option<usize>)>,
+    /// Effects that do not depend on the arguments.
+    pub fixed: Vec<(Role, String)>,
+    /// Options of the command line, in canonical form if the row lists them.
+    pub seen: Vec<String>,
+    /// Names of the chosen subcommands.
+    pub subcommands: Vec<String>,
+    /// Whether paths below the operands are affected, too.
+    pub recursive: bool,
+    /// Whether existing files are kept.
+    pub keep: bool,
+    /// Whether the command only reads and changes nothing.
+    pub dry: bool,
+    /// Whether new links are symbolic: then their target is not touched.
+    pub symbolic: bool,
+    /// Arguments that the row does not cover.
+    pub unrecognised: Vec<String>,
+    /// Role of the standard input, if the program or the subcommand runs it.
+    pub stdin: Option<Role>,
+    /// Whether the program passes on its input.
+    pub passes_input: bool,
+}
+
+impl Row {
+    /// Assigns each argument its role; the arguments do not include the program's name.
+    #[must_use]
+    pub fn bind(&self, arguments: &[String]) -> Bound {
+        let mut bound = Bound::default();
+        self.bind_from(arguments, 0, &[], &mut bound);
+        if let Some(at) = self.variants.iter().position(|v| v.flags.iter().any(|f| bound.seen.contains(f)))
+            && let Some(variant) = self.variants.get(at).filter(|v| !v.options.is_empty())
+        {
+            // the variant assigns other roles to its options: parse the options again with those
+            let mut row = self.clone();
+            row.options.extend(variant.options.clone());
+            bound = Bound::default();
+            row.bind_from(arguments, 0, &[], &mut bound);
+        }
+        bound
+    }
+
+    fn bind_from(&self, arguments: &[String], start: usize, parents: &[&Self], bound: &mut Bound) {
+        let mut operands: Vec<(usize, &str)> = Vec::new();
+        let stop_after = self.run_position();
+        let mut index = start;
+        let mut only_operands = self.style == Style::None;
+        while let Some(argument) = arguments.get(index) {
+            let here = index;
+            index += 1;
+            if !only_operands && argument == "--" && self.style != Style::Dd {
+                only_operands = true;
+                continue;
+            }
+            let bundle = self.style == Style::Bsd && here == start && !argument.starts_with('-');
+            if !only_operands && self.style == Style::Dd && argument.contains('=') {
+                self.dd_operand(argument, here, bound);
+            } else if !only_operands && (bundle || (argument.starts_with('-') && argument.len() > 1)) {
+                let used =
+                    self.option(argument, bundle, arguments.get(index).map(String::as_str), here, parents, bound);
+                index += used;
+            } else if let (false, Some(command), Some(Opt::Role(roles))) =
+                (only_operands, argument.strip_prefix('+'), self.options.get("+"))
+            {
+                // `vim +10 file` is a position in the file; anything else is a command of the editor
+                if !command.chars().all(|c| c.is_ascii_digit() || matches!(c, ',' | '$' | 'g' | 'G')) {
+                    for role in roles {
+                        bound.arguments.push((role.clone(), command.to_owned(), Some(here)));
+                    }
+                }
+            } else {
+                if !self.subs.is_empty()
+                    && operands.is_empty()
+                    && let Some(sub) = self.subs.iter().find(|s| s.names.iter().any(|n| n == argument))
+                {
+                    bound.subcommands.push(argument.clone());
+                    let mut chain: Vec<&Self> = parents.to_vec();
+                    chain.push(self);
+                    bound.fixed.extend(self.effects.iter().cloned());
+                    return sub.bind_from(arguments, index, &chain, bound);
+                }
+                operands.push((here, argument));
+                if stop_after.is_some_and(|n| operands.len() > n) {
+                    operands.extend((index..arguments.len()).filter_map(|i| arguments.get(i).map(|a| (i, a.as_str()))));
+                    break;
+                }
+            }
+        }
+        bound.stdin = self.stdin.clone();
+        bound.passes_input = self.passes_input;
+        let variant = self.variants.iter().find(|v| v.flags.iter().any(|f| bound.seen.contains(f)));
+        if let Some(stdin) = variant.and_then(|v| v.stdin.as_ref()) {
+            bound.stdin.clone_from(stdin);
+        }
+        let effects = variant.and_then(|v| v.effects.as_ref()).unwrap_or(&self.effects);
+        bound.fixed.extend(effects.iter().cloned());
+        match variant.and_then(|v| v.operands.as_ref()).or(self.operands.as_ref()) {
+            Some(pattern) => pattern.bind(&operands, bound),
+            None => {
+                if !self.subs.is_empty() || !operands.is_empty() {
+                    match operands.first() {
+                        Some((_, first)) => bound.unrecognised.push((*first).to_owned()),
+                        None if self.subs.is_empty() || !bound.seen.is_empty() => {}
+                        None => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// The number of operands before a command line that the program runs.
+    pub(super) fn run_position(&self) -> Option<usize> {
+        let pattern = self.operands.as_ref()?;
+        let at = pattern.before.iter().position(|s| s.role == Role::Run);
+        at.or_else(|| pattern.repeated.as_ref().filter(|s| s.role == Role::Run).map(|_| pattern.before.len()))
+    }
+
+    pub(super) fn lookup<'a>(&'a self, parents: &[&'a Self], option: &str) -> Option<&'a Opt> {
+        self.options.get(option).or_else(|| parents.iter().rev().find_map(|p| p.options.get(option)))
+    }
+
+    fn dd_operand(&self, argument: &str, place: usize, bound: &mut Bound) {
+        let Some((key, value)) = argument.split_once('=') else { return };
+        match self.options.get(&format!("{key}=")) {
+            Some(Opt::Role(roles)) => {
+                for role in roles {
+                    bound.arguments.push((role.clone(), value.to_owned(), Some(place)));
+                }
+            }
+            Some(_) => {}
+            None => bound.unrecognised.push(argument.to_owned()),
+        }
+    }
+
+    /// Parses one option; returns how many further arguments it consumed.
+    fn option(
+        &self,
+        argument: &str,
+        bundle: bool,
+        next: Option<&str>,
+        place: usize,
+        parents: &[&Self],
+        bound: &mut Bound,
+    ) -> usize {
+        if !bundle && (argument.starts_with("--") || self.style == Style::Single) {
+            let (name, value) = match argument.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (argument, None),
+            };
+            let mut abbreviated = false;
+            let (name, found) = match self.lookup(parents, name) {
+                Some(found) => (name.to_owned(), Some(found)),
+                None => match self.abbreviation(parents, name) {
+                    Some((full, found)) => {
+                        abbreviated = true;
+                        (full, Some(found))
+                    }
+                    None if self.style == Style::Single && name.starts_with("--") => {
+                        let single = name.trim_start_matches('-');
+                        (name.to_owned(), self.lookup(parents, &format!("-{single}")))
+                    }
+                    None => (name.to_owned(), None),
+                },
+            };
+            bound.seen.push(name.clone());
+            return match found {
+                // an abbreviation may also be a flag that no row lists: the next word then counts as its value and as
+                // an operand
+                Some(Opt::Takes) => usize::from(value.is_none() && !abbreviated),
+                Some(Opt::Optional) => 0,
+                Some(Opt::Role(roles)) => {
+                    let (used, at, text) = match value {
+                        Some(value) => (0, place, value),
+                        None => (usize::from(!abbreviated), place + 1, next.unwrap_or_default()),
+                    };
+                    for role in roles {
+                        bound.arguments.push((role.clone(), text.to_owned(), Some(at)));
+                    }
+                    used
+                }
+                Some(Opt::Flag(words)) => {
+                    bound.apply(words);
+                    0
+                }
+                None => {
+                    let lower = name.to_ascii_lowercase();
+                    let listed = std::iter::once(&self)
+                        .chain(parents)
+                        .any(|r| r.variants.iter().any(|v| v.flags.contains(&name)));
+                    if listed {
+                    } else if SUSPICIOUS_OPTION_WORDS.iter().any(|t| lower.contains(t))
+                        || (value.is_some() && lower.contains("output"))
+                    {
+                        bound.unrecognised.push(name);
+                    }
+                    0
+                }
+            };
+        }
+        let letters = argument.trim_start_matches('-');
+        let mut used = 0;
+        let mut rest = letters.chars();
+        while let Some(letter) = rest.next() {
+            let name = format!("-{letter}");
+            let found = self.lookup(parents, &name);
+            bound.seen.push(name);
+            match found {
+                Some(Opt::Flag(words)) => bound.apply(words),
+                // the rest of the word is its value
+                Some(Opt::Optional) => break,
+                Some(opt) => {
+                    let inline = rest.as_str();
+                    let (at, value) = if inline.is_empty() || bundle {
+                        used += 1;
+                        (place + used, next.unwrap_or_default())
+                    } else {
+                        (place, inline.strip_prefix('=').unwrap_or(inline))
+                    };
+                    if let Opt::Role(roles) = opt {
+                        for role in roles {
+                            bound.arguments.push((role.clone(), value.to_owned(), Some(at)));
+                        }
+                    }
+                    if !bundle {
+                        break;
+                    }
+                }
+                None => {}
+            }
+        }
+        used
+    }
+
+    /// The only listed long option that begins with the name; getopt_long accepts such abbreviations.
+    pub(super) fn abbreviation<'a>(&'a self, parents: &[&'a Self], name: &str) -> Option<(String, &'a Opt)> {
+        if !name.starts_with("--") || name.len() < 3 {
+            return None;
+        }
+        let mut all = self
+            .options
+            .iter()
+            .chain(parents.iter().flat_map(|p| p.options.iter()))
+            .filter(|(k, _)| k.starts_with(name));
+        let first = all.next()?;
+        all.next().is_none().then(|| (first.0.clone(), first.1))
+    }
+}
+
+impl Bound {
+    fn apply(&mut self, words: &[Word]) {
+        for word in words {
+            match word {
+                Word::Attribute(Attribute::Recursive) => self.recursive = true,
+                Word::Attribute(Attribute::Keep) => self.keep = true,
+                Word::Attribute(Attribute::Dry) => self.dry = true,
+                Word::Attribute(Attribute::Symbolic) => self.symbolic = true,
+                Word::Attribute(Attribute::Force | Attribute::Parents) => {}
+                Word::Effect(role, target) => self.fixed.push((role.clone(), target.clone())),
+            }
+        }
+    }
+}
+
+impl Pattern {
+    fn bind(&self, operands: &[(usize, &str)], bound: &mut Bound) {
+        let mut give = |slot: &Slot, operand: &(usize, &str)| {
+            bound.arguments.push((slot.role.clone(), operand.1.to_owned(), Some(operand.0)));
+        };
+        let required_after = self.after.iter().filter(|s| !s.optional).count();
+        let mut left = operands;
+        for slot in &self.before {
+            if slot.optional && left.len() <= required_after {
+                continue;
+            }
+            let Some((first, rest)) = left.split_first() else { return };
+            give(slot, first);
+            left = rest;
+            if slot.role == Role::Run {
+                return;
+            }
+        }
+        let after = self.after.len().min(left.len());
+        let (middle, last) = left.split_at(left.len() - after);
+        match &self.repeated {
+            Some(slot) => {
+                middle.iter().take(if slot.role == Role::Run { 1 } else { usize::MAX }).for_each(|o| give(slot, o))
+            }
+            None => bound.unrecognised.extend(middle.iter().map(|(_, o)| (*o).to_owned())),
+        }
+        let mut give = |slot: &Slot, operand: &(usize, &str)| {
+            bound.arguments.push((slot.role.clone(), operand.1.to_owned(), Some(operand.0)));
+        };
+        for (slot, operand) in self.after.iter().zip(last) {
+            give(slot, operand);
+        }
+    }
+}

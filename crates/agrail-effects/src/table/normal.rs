@@ -1,0 +1,157 @@
+//! The normal form of a command line: options with their full names, so that two spellings of a command become equal.
+//!
+//! 1. A short option that a row lists directly before a long one with the same initial (`-f --force`) is written as the
+//!    long one. Bundled flags are separated. The value of an option becomes the argument after it.
+//! 2. The order is kept, and so is everything that the row does not list: two command lines with the same normal form
+//!    do the same.
+
+use super::row::{Opt, Row, Style};
+
+impl Row {
+    /// The normal form of the arguments, without the program's name.
+    #[must_use]
+    pub fn normal(&self, arguments: &[String]) -> Vec<String> {
+        let mut out = Vec::with_capacity(arguments.len());
+        self.normal_from(arguments, &[], &mut out);
+        out
+    }
+
+    fn normal_from(&self, arguments: &[String], parents: &[&Self], out: &mut Vec<String>) {
+        let stop_after = self.run_position();
+        let (mut rest, mut operands) = (arguments, 0);
+        while let Some((argument, after)) = rest.split_first() {
+            let option = argument.starts_with('-') && argument.len() > 1;
+            if self.style != Style::Gnu || argument == "--" {
+                return out.extend(rest.iter().cloned());
+            }
+            rest = after;
+            if option {
+                let used = if argument.starts_with("--") {
+                    self.long(argument, after, parents, out)
+                } else {
+                    self.bundle(argument, after, parents, out)
+                };
+                rest = rest.get(used..).unwrap_or_default();
+                continue;
+            }
+            out.push(argument.clone());
+            let sub = self.subs.iter().find(|sub| operands == 0 && sub.names.contains(argument));
+            if let Some(sub) = sub {
+                return sub.normal_from(rest, &[parents, &[self]].concat(), out);
+            }
+            operands += 1;
+            // the command that it runs has its own options
+            if stop_after.is_some_and(|most| operands > most) {
+                return out.extend(rest.iter().cloned());
+            }
+        }
+    }
+
+    /// `--name`, `--name=value`, `--name value`; returns how many further arguments it consumed.
+    fn long(&self, argument: &str, after: &[String], parents: &[&Self], out: &mut Vec<String>) -> usize {
+        let (name, value) = match argument.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (argument, None),
+        };
+        match (self.takes_value(name, parents), value) {
+            (Some(true), Some(value)) => {
+                out.extend([name.to_owned(), value.to_owned()]);
+                0
+            }
+            (Some(true), None) => {
+                out.push(name.to_owned());
+                out.extend(after.first().cloned());
+                1
+            }
+            _ => {
+                out.push(argument.to_owned());
+                0
+            }
+        }
+    }
+
+    /// `-abc`, `-o value`, `-ovalue`. A bundle with a letter that no row lists is kept unchanged. Returns how many
+    /// further arguments it consumed.
+    fn bundle(&self, argument: &str, after: &[String], parents: &[&Self], out: &mut Vec<String>) -> usize {
+        let mut found = Vec::new();
+        let mut letters = argument.trim_start_matches('-').chars();
+        while let Some(letter) = letters.next() {
+            let name = format!("-{letter}");
+            match self.takes_value(&name, parents) {
+                Some(false) => found.push(self.full_name(&name, parents)),
+                Some(true) => {
+                    found.push(self.full_name(&name, parents));
+                    let inline = letters.as_str();
+                    let separate = inline.is_empty();
+                    found.extend(if separate { after.first().cloned() } else { Some(inline.to_owned()) });
+                    out.append(&mut found);
+                    return usize::from(separate);
+                }
+                None => {
+                    out.push(argument.to_owned());
+                    return 0;
+                }
+            }
+        }
+        out.append(&mut found);
+        0
+    }
+
+    /// Whether an option takes a value; `None` if no row lists it.
+    fn takes_value(&self, name: &str, parents: &[&Self]) -> Option<bool> {
+        match self.lookup(parents, name) {
+            Some(Opt::Takes | Opt::Role(_)) => Some(true),
+            Some(Opt::Flag(_) | Opt::Optional) => Some(false),
+            None => {
+                let listed = |row: &&Self| row.variants.iter().any(|variant| variant.flags.iter().any(|f| f == name));
+                std::iter::once(&self).chain(parents).any(listed).then_some(false)
+            }
+        }
+    }
+
+    fn full_name(&self, name: &str, parents: &[&Self]) -> String {
+        let full = |row: &Self| row.aliases.get(name).cloned();
+        full(self).or_else(|| parents.iter().rev().find_map(|row| full(row))).unwrap_or_else(|| name.to_owned())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::Table;
+
+    fn normal(line: &str) -> Vec<String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let (program, arguments) = words.split_first().unwrap();
+        Table::shipped().row(program).unwrap().normal(arguments)
+    }
+
+    #[test]
+    fn spellings_share_one_normal_form() {
+        for (one, other) in [
+            ("git push -f origin main", "git push --force origin main"),
+            ("rm -rf a", "rm -r -f a"),
+            ("rm -r a", "rm -r a"),
+            ("cp -t d a", "cp --target-directory=d a"),
+            ("cp --target-directory d a", "cp --target-directory=d a"),
+        ] {
+            assert_eq!(normal(one), normal(other), "{one} | {other}");
+        }
+    }
+
+    #[test]
+    fn different_commands_keep_different_forms() {
+        for (one, other) in [
+            ("git push -f origin main", "git push origin main"),
+            ("git push -f origin main", "git push --force-with-lease origin main"),
+            ("git push origin -- -f", "git push origin -f"),
+            ("rm -r a", "rm -R -f a"),
+            ("rm a b", "rm b a"),
+            ("sudo git push -f", "sudo git push"),
+            ("cp a b", "cp b a"),
+            ("cp --unlisted=x a b", "cp --unlisted x a b"),
+        ] {
+            assert_ne!(normal(one), normal(other), "{one} | {other}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The stages that compare meanings: the origin of an action, and the task of a step on the web.
+//!
+//! They need embeddings and are therefore separate from the other stages. They return at once if the agent has read
+//! nothing and the action is not a step on the web. A result that cannot be determined stays open; it is never treated
+//! as harmless.
+
+use super::Inner;
+use crate::action::{Action, Context};
+use crate::check::Finding;
+use crate::provenance;
+
+/// The origin of an action.
+#[derive(Debug, Default)]
+pub(super) struct Origin {
+    pub findings: Vec<Finding>,
+    pub trace: Vec<String>,
+}
+
+/// The task of a step on the web.
+#[derive(Debug, Default)]
+pub(super) struct Operation {
+    /// Name of the operation; empty if it could not be determined.
+    pub name: String,
+    pub trace: Vec<String>,
+}
+
+pub(super) async fn origin(inner: &Inner, action: &Action, context: &Context) -> Origin {
+    let findings = provenance::judge(action, context, inner.embedder.as_deref()).await;
+    let said = |found: &Finding| format!("origin: {:?}: {}", found.outcome, found.reason);
+    Origin { trace: findings.iter().map(said).collect(), findings }
+}
+
+pub(super) async fn operation(inner: &Inner, action: &Action, context: &Context) -> Operation {
+    let (Action::Browse { .. }, Some(embedder)) = (action, &inner.embedder) else { return Operation::default() };
+    let (name, said) = match inner.operations.of(&context.request, embedder.as_ref()).await {
+        Ok(Some(operation)) => {
+            let (score, lead) = (operation.score, operation.lead);
+            let said = format!("web: the task is '{}' ({score:.2}, ahead by {lead:.2})", operation.name);
+            (operation.name.to_owned(), said)
+        }
+        Ok(None) => (String::new(), "web: the task is unknown".to_owned()),
+        Err(problem) => (String::new(), format!("web: the task could not be determined: {problem}")),
+    };
+    Operation { name, trace: vec![said] }
+}

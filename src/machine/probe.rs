@@ -1,0 +1,356 @@
+//! Probes one path within a root.
+
+use super::identity::{FileId, Named};
+use super::{Account, Class, Environment, FileKind, PathFacts, class};
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
+use rustix::io::Errno;
+use std::io::Read;
+
+pub(crate) const LOOK: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+/// Magic numbers of file systems that depend on a network or on another program, and may hang: nfs, smb, cifs, smb2,
+/// fuse, 9p, afs, coda, ceph, autofs.
+const SLOW: &[u64] = &[
+    0x6969,
+    0x517B,
+    0xFF53_4D42,
+    0xFE53_4D42,
+    0x6573_5546,
+    0x0102_1997,
+    0x5346_414F,
+    0x7375_7245,
+    0x00C3_6400,
+    0x0187,
+];
+
+pub(crate) fn open(root: &OwnedFd, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let relative = path.trim_start_matches('/');
+    let relative = if relative.is_empty() { "." } else { relative };
+    let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+    for _ in 0..3 {
+        match rustix::fs::openat2(root, relative, flags, Mode::empty(), resolve) {
+            // a concurrent rename may make the kernel give up on `..`: try again
+            Err(Errno::AGAIN) => {}
+            other => return other,
+        }
+    }
+    Err(Errno::AGAIN)
+}
+
+fn stat(file: &OwnedFd) -> Result<Statx, Errno> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
+    rustix::fs::statx(file, c"", flags, StatxFlags::BASIC_STATS)
+}
+
+/// The kernel's name of an open file.
+pub(crate) fn name_of(file: &OwnedFd) -> Option<String> {
+    let link = rustix::fs::readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new()).ok()?;
+    link.into_string().ok()
+}
+
+/// Inode, modification time (seconds, nanoseconds) and size of a file.
+pub(crate) fn stamp(root: &OwnedFd, path: &str) -> Option<(u64, i64, u32, u64)> {
+    let found = stat(&open(root, path, LOOK).ok()?).ok()?;
+    Some((found.stx_ino, found.stx_mtime.tv_sec, found.stx_mtime.tv_nsec, found.stx_size))
+}
+
+/// The content of a regular file of at most `max` bytes.
+pub(crate) fn read(root: &OwnedFd, path: &str, max: usize) -> Result<Vec<u8>, String> {
+    if path.contains('\0') {
+        return Err("its name holds a NUL".to_owned());
+    }
+    let place = open(root, path, LOOK).map_err(|e| e.to_string())?;
+    let found = stat(&place).map_err(|e| e.to_string())?;
+    if FileType::from_raw_mode(found.stx_mode.into()) != FileType::RegularFile {
+        return Err("it is not a regular file".to_owned());
+    }
+    if slow(&place) {
+        return Err("it is on a network file system".to_owned());
+    }
+    if found.stx_size > max as u64 {
+        return Err(format!("it is longer than {max} bytes"));
+    }
+    let again = format!("/proc/self/fd/{}", place.as_raw_fd());
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = rustix::fs::open(again, flags, Mode::empty()).map_err(|e| e.to_string())?;
+    let mut content = Vec::new();
+    std::fs::File::from(file).take(max as u64 + 1).read_to_end(&mut content).map_err(|e| e.to_string())?;
+    if content.len() > max {
+        return Err(format!("it is longer than {max} bytes"));
+    }
+    Ok(content)
+}
+
+/// Whether a path is a regular file that at least one account may run.
+pub(crate) fn is_program(root: &OwnedFd, path: &str) -> bool {
+    let found = open(root, path, LOOK).and_then(|place| stat(&place));
+    found.is_ok_and(|found| kind(&found) == FileKind::File && u32::from(found.stx_mode) & 0o111 != 0)
+}
+
+/// Whether something exists at a path; `None`: not known.
+pub(crate) fn is_there(root: &OwnedFd, path: &str) -> Option<bool> {
+    if path.contains('\0') {
+        return Some(false);
+    }
+    match open(root, path, LOOK) {
+        Ok(_) => Some(true),
+        Err(Errno::NOENT | Errno::NOTDIR) => Some(false),
+        Err(_) => None,
+    }
+}
+
+/// Whether a path leads to a folder; `None`: not known.
+pub(crate) fn is_folder(root: &OwnedFd, path: &str) -> Option<bool> {
+    if path.contains('\0') {
+        return Some(false);
+    }
+    match open(root, path, LOOK | OFlags::DIRECTORY) {
+        Ok(_) => Some(true),
+        Err(Errno::NOENT | Errno::NOTDIR) => Some(false),
+        Err(_) => None,
+    }
+}
+
+/// Most links that are followed to the end of a dangling chain.
+const LINKS: usize = 16;
+
+/// Whether a path is a folder, a file with one name, or a file with several names. `None`: nothing is there, or it
+/// cannot be examined. Links are not followed.
+pub(crate) fn named(root: &OwnedFd, path: &str) -> Option<Named> {
+    let place = open(root, path, LOOK | OFlags::NOFOLLOW).ok()?;
+    let found = stat(&place).ok().filter(|_| !slow(&place))?;
+    Some(match kind(&found) {
+        FileKind::Directory => Named::Folder,
+        FileKind::File if found.stx_nlink > 1 => Named::Often(id(&found)),
+        _ => Named::Once,
+    })
+}
+
+fn id(stat: &Statx) -> FileId {
+    FileId { device: (stat.stx_dev_major, stat.stx_dev_minor), inode: stat.stx_ino }
+}
+
+/// At most `most` names in a folder; names that are not UTF-8 are skipped.
+pub(crate) fn names(root: &OwnedFd, path: &str, most: usize) -> Option<Vec<String>> {
+    let folder = open(root, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC).ok()?;
+    let entries = rustix::fs::Dir::new(folder).ok()?;
+    Some(entries.take(most).filter_map(|e| e.ok()?.file_name().to_str().ok().map(str::to_owned)).collect())
+}
+
+pub(crate) fn slow(file: &OwnedFd) -> bool {
+    rustix::fs::fstatfs(file).is_ok_and(|f| SLOW.contains(&u64::try_from(f.f_type).unwrap_or(0)))
+}
+
+impl Environment {
+    /// Facts about an absolute path, for one account. Links in it are followed.
+    #[must_use]
+    pub fn path(&self, path: &str, who: &Account) -> PathFacts {
+        let accounts = self.accounts();
+        let (class, itself) = class::classify(path, who, accounts.homes());
+        let mut facts = PathFacts::unknown(path, class, itself);
+        if !path.starts_with('/') {
+            return facts;
+        }
+        if path.contains('\0') {
+            facts.exists = Some(false);
+            return facts;
+        }
+        if below_self(path) {
+            // `self` would be this process and not the agent's
+            facts.exists = Some(true);
+            return facts;
+        }
+        match open(&self.inner.folder, path, LOOK) {
+            Ok(place) => {
+                self.found(&place, who, &mut facts);
+                let heavier = |class: Class| class.weight() > facts.class.weight();
+                let (real, real_itself) = class::classify(&facts.resolved, who, accounts.homes());
+                if facts.resolved != path && (heavier(real) || facts.class == real) {
+                    (facts.class, facts.itself) = (real, real_itself || facts.itself);
+                }
+                facts.owner_name = facts.owner.and_then(|uid| accounts.name(uid)).unwrap_or_default();
+            }
+            Err(Errno::NOENT) => match open(&self.inner.folder, path, LOOK | OFlags::NOFOLLOW) {
+                Ok(_) => {
+                    facts.exists = Some(true);
+                    facts.kind = Some(FileKind::Symlink);
+                    self.dangling(path, who, &mut facts);
+                }
+                Err(Errno::NOENT) => {
+                    facts.exists = Some(false);
+                    self.made_at(path, who, &mut facts);
+                }
+                Err(_) => {}
+            },
+            Err(Errno::NOTDIR) => {
+                facts.exists = Some(false);
+                self.made_at(path, who, &mut facts);
+            }
+            Err(_) => {}
+        }
+        self.surroundings(path, who, &mut facts);
+        facts
+    }
+
+    fn found(&self, place: &OwnedFd, who: &Account, facts: &mut PathFacts) {
+        facts.exists = Some(true);
+        if let Some(name) = name_of(place)
+            && let Some(rest) = name.strip_prefix(&self.inner.name)
+            && rest.starts_with('/')
+        {
+            rest.clone_into(&mut facts.resolved);
+        } else if name_of(place).as_deref() == Some(&self.inner.name) {
+            "/".clone_into(&mut facts.resolved);
+        }
+        if slow(place) {
+            return;
+        }
+        let Ok(stat) = stat(place) else { return };
+        facts.kind = Some(kind(&stat));
+        facts.size = Some(stat.stx_size);
+        facts.several = (kind(&stat) == FileKind::File && stat.stx_nlink > 1).then(|| id(&stat));
+        facts.mode = Some(u32::from(stat.stx_mode) & 0o7777);
+        facts.owner = Some(stat.stx_uid);
+        facts.mine = who.uid == Some(stat.stx_uid);
+        let enter = self.may_enter(&facts.resolved, who);
+        let access = access(&stat, who).map(|a| a.filter(|_| true));
+        let listed = || has_acl(place);
+        let [readable, writable, executable] = access.map(|may| match (may, enter) {
+            // an access control list may grant what the mode does not
+            (Some(false), _) if listed() => None,
+            (Some(may), Some(enter)) => Some(may && enter),
+            (Some(false), None) => Some(false),
+            _ => None,
+        });
+        (facts.readable, facts.writable, facts.executable) = (readable, writable, executable);
+    }
+
+    /// Follows a dangling link, perhaps through others, to the path at which writing through it would create a file.
+    fn dangling(&self, path: &str, who: &Account, facts: &mut PathFacts) {
+        let mut at = path.to_owned();
+        for _ in 0..LINKS {
+            let link = open(&self.inner.folder, &at, LOOK | OFlags::NOFOLLOW)
+                .and_then(|place| rustix::fs::readlinkat(&place, c"", Vec::new()));
+            let Some(target) = link.ok().and_then(|t| t.into_string().ok()) else { break };
+            let folder = at.rsplit_once('/').map_or("", |(folder, _)| folder);
+            at = if target.starts_with('/') { target } else { format!("{folder}/{target}") };
+        }
+        self.made_at(&at, who, facts);
+    }
+
+    /// Resolves a path that does not exist: its nearest existing folder is resolved, and the rest is appended.
+    fn made_at(&self, path: &str, who: &Account, facts: &mut PathFacts) {
+        let mut folder = path.trim_end_matches('/');
+        while let Some((above, _)) = folder.rsplit_once('/') {
+            folder = above;
+            let Ok(place) = open(&self.inner.folder, if above.is_empty() { "/" } else { above }, LOOK) else {
+                continue;
+            };
+            let name = name_of(&place).unwrap_or_default();
+            let Some(name) = name.strip_prefix(&self.inner.name) else { return };
+            let rest = path.get(above.len()..).unwrap_or_default();
+            facts.resolved = crate::effect::shell::tidy(&format!("{}{rest}", name.trim_end_matches('/')));
+            let (class, _) = self.class(&facts.resolved, who);
+            if class.weight() > facts.class.weight() {
+                facts.class = class;
+            }
+            return;
+        }
+    }
+
+    /// Facts from the folder that contains the path: whether the path may be created, removed or renamed.
+    fn surroundings(&self, path: &str, who: &Account, facts: &mut PathFacts) {
+        let parent = match path.trim_end_matches('/').rsplit_once('/') {
+            Some(("", _)) | None => "/",
+            Some((parent, _)) => parent,
+        };
+        let place = match open(&self.inner.folder, parent, LOOK | OFlags::DIRECTORY) {
+            Ok(place) => place,
+            Err(Errno::NOENT | Errno::NOTDIR) => {
+                facts.parent = Some(false);
+                return;
+            }
+            Err(_) => return,
+        };
+        facts.parent = Some(true);
+        let Ok(folder) = stat(&place) else { return };
+        let name = name_of(&place).and_then(|n| n.strip_prefix(&self.inner.name).map(str::to_owned));
+        let enter = self.may_enter(&format!("{}/x", name.unwrap_or_else(|| parent.to_owned())), who);
+        let [_, write, _] = access(&folder, who);
+        let change = match (write, enter) {
+            (Some(false), _) if has_acl(&place) => None,
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        };
+        if facts.exists == Some(false) {
+            facts.creatable = change;
+            return;
+        }
+        let sticky = u32::from(folder.stx_mode) & 0o1000 != 0 && !who.superuser && who.uid != Some(folder.stx_uid);
+        facts.removable = if sticky && facts.owner.is_some() && !facts.mine { Some(false) } else { change };
+    }
+
+    /// Whether the account may pass through every folder above a resolved path; `None`: not known.
+    fn may_enter(&self, resolved: &str, who: &Account) -> Option<bool> {
+        if who.superuser {
+            return Some(true);
+        }
+        let mut known = true;
+        for (at, _) in resolved.match_indices('/').skip(1) {
+            let folder = resolved.get(..at)?;
+            match open(&self.inner.folder, folder, LOOK).and_then(|place| Ok((stat(&place)?, place))) {
+                Ok((found, place)) => match access(&found, who) {
+                    [_, _, Some(false)] if !has_acl(&place) => return Some(false),
+                    [_, _, Some(true)] => {}
+                    _ => known = false,
+                },
+                Err(_) => known = false,
+            }
+        }
+        known.then_some(true)
+    }
+}
+
+fn kind(stat: &Statx) -> FileKind {
+    match FileType::from_raw_mode(stat.stx_mode.into()) {
+        FileType::Directory => FileKind::Directory,
+        FileType::Symlink => FileKind::Symlink,
+        FileType::Fifo => FileKind::Fifo,
+        FileType::Socket => FileKind::Socket,
+        FileType::BlockDevice => FileKind::BlockDevice,
+        FileType::CharacterDevice => FileKind::CharacterDevice,
+        FileType::RegularFile | FileType::Unknown => FileKind::File,
+    }
+}
+
+/// Read, write and execute permission, from owner, groups and mode.
+fn access(stat: &Statx, who: &Account) -> [Option<bool>; 3] {
+    let mode = u32::from(stat.stx_mode);
+    if who.superuser {
+        let folder = kind(stat) == FileKind::Directory;
+        return [Some(true), Some(true), Some(folder || mode & 0o111 != 0)];
+    }
+    let member = who.gid == Some(stat.stx_gid) || who.groups.iter().any(|(gid, _)| *gid == stat.stx_gid);
+    let shift = if who.uid == Some(stat.stx_uid) {
+        6
+    } else if member {
+        3
+    } else {
+        0
+    };
+    let bits = mode >> shift;
+    [Some(bits & 4 != 0), Some(bits & 2 != 0), Some(bits & 1 != 0)]
+}
+
+/// Whether the file has an access control list in addition to its mode.
+fn has_acl(place: &OwnedFd) -> bool {
+    let path = format!("/proc/self/fd/{}", place.as_raw_fd());
+    rustix::fs::getxattr(path, c"system.posix_acl_access", &mut [0_u8; 512]).is_ok()
+}
+
+fn below_self(path: &str) -> bool {
+    ["/proc/self", "/proc/thread-self"]
+        .iter()
+        .any(|s| path.strip_prefix(s).is_some_and(|r| r.is_empty() || r.starts_with('/')))
+}

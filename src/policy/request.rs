@@ -1,0 +1,189 @@
+//! One effect as a Cedar request.
+
+use super::facts::{EffectFacts, Subject};
+use super::schema;
+use crate::effect::Verb;
+use cedar_policy::{
+    Context, Entities, Entity, EntityId, EntityTypeName, EntityUid, Request, RestrictedExpression as Value, Schema,
+};
+use std::collections::{HashMap, HashSet};
+
+/// Most folders of a path that policies can refer to.
+const FOLDERS: usize = 64;
+
+/// Why a request cannot be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// An attribute is not a Cedar value.
+    #[error(transparent)]
+    Attribute(Box<cedar_policy::EntityAttrEvaluationError>),
+    /// The context is not a Cedar record.
+    #[error(transparent)]
+    Context(Box<cedar_policy::ContextCreationError>),
+    /// The request does not fit the schema.
+    #[error(transparent)]
+    Request(Box<cedar_policy::RequestValidationError>),
+    /// The entities do not fit the schema.
+    #[error(transparent)]
+    Entities(Box<cedar_policy::entities_errors::EntitiesError>),
+    /// A name is not a Cedar name.
+    #[error(transparent)]
+    Name(Box<cedar_policy::ParseErrors>),
+}
+
+/// The words of one enumerated type.
+#[derive(Debug)]
+pub(super) struct Vocabulary {
+    name: EntityTypeName,
+    words: HashMap<&'static str, EntityUid>,
+}
+
+impl Vocabulary {
+    fn new(name: &str, words: Vec<&'static str>) -> Result<Self, RequestError> {
+        let name = parse(name)?;
+        let uid = |word: &str| EntityUid::from_type_name_and_id(name.clone(), EntityId::new(word));
+        let words = words.into_iter().map(|word| (word, uid(word))).collect();
+        Ok(Self { name, words })
+    }
+
+    pub fn uid(&self, word: &str) -> EntityUid {
+        let new = || EntityUid::from_type_name_and_id(self.name.clone(), EntityId::new(word));
+        self.words.get(word).cloned().unwrap_or_else(new)
+    }
+}
+
+/// Type, action and enumerated names, parsed once.
+#[derive(Debug)]
+pub(super) struct Words {
+    user: EntityTypeName,
+    target: EntityTypeName,
+    folder: EntityTypeName,
+    action: EntityTypeName,
+    actions: HashMap<Verb, EntityUid>,
+    /// Each action with its groups, for policies that refer to groups.
+    grouped: HashMap<Verb, Entity>,
+    pub class: Vocabulary,
+    pub kind: Vocabulary,
+    pub known: Vocabulary,
+    pub target_type: Vocabulary,
+}
+
+impl Words {
+    pub fn new() -> Result<Self, RequestError> {
+        let action = parse("Action")?;
+        let uid = |name: &str| EntityUid::from_type_name_and_id(action.clone(), EntityId::new(name));
+        let actions = Verb::ALL.iter().map(|verb| (*verb, uid(verb.as_str()))).collect();
+        let grouped = Verb::ALL.iter().map(|verb| {
+            let groups: HashSet<EntityUid> = schema::groups_of(*verb).map(|group| uid(group.name)).collect();
+            (*verb, Entity::new_no_attrs(uid(verb.as_str()), groups))
+        });
+        let grouped = grouped.collect();
+        let [class, kind, known, target_type] =
+            schema::enumerations().map(|(name, words)| Vocabulary::new(name, words));
+        Ok(Self {
+            user: parse("User")?,
+            target: parse("Target")?,
+            folder: parse("Folder")?,
+            action,
+            actions,
+            grouped,
+            class: class?,
+            kind: kind?,
+            known: known?,
+            target_type: target_type?,
+        })
+    }
+}
+
+impl Words {
+    fn action(&self, verb: Verb) -> EntityUid {
+        let new = || EntityUid::from_type_name_and_id(self.action.clone(), EntityId::new(verb.as_str()));
+        self.actions.get(&verb).cloned().unwrap_or_else(new)
+    }
+}
+
+fn parse(name: &str) -> Result<EntityTypeName, RequestError> {
+    name.parse().map_err(|error| RequestError::Name(Box::new(error)))
+}
+
+/// The entities other than attributes that the loaded policies refer to. Unused ones are not built.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Uses {
+    /// Policies refer to groups of actions.
+    pub groups: bool,
+    /// Policies refer to folders.
+    pub folders: bool,
+}
+
+impl Uses {
+    pub fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
+        let mut uses = Self::default();
+        for text in texts {
+            uses.folders |= text.contains("Folder");
+            uses.groups |= schema::GROUPS.iter().any(|group| text.contains(&format!("\"{}\"", group.name)));
+        }
+        uses
+    }
+}
+
+/// The Cedar request of one effect. With a `schema`, the request is also validated, which takes 6 us.
+pub(super) fn request(
+    words: &Words,
+    uses: Uses,
+    schema: Option<&Schema>,
+    subject: &Subject,
+    facts: &EffectFacts,
+) -> Result<(Request, Entities), RequestError> {
+    let user = EntityUid::from_type_name_and_id(words.user.clone(), EntityId::new(&subject.name));
+    let target = EntityUid::from_type_name_and_id(words.target.clone(), EntityId::new(&facts.name));
+    let action = words.action(facts.verb);
+    let attribute = |error| RequestError::Attribute(Box::new(error));
+    let who = principal(user.clone(), subject)?;
+    let folders = if uses.folders { folders(words, facts) } else { HashSet::new() };
+    let what = Entity::new(target.clone(), facts.target_attributes(words), folders).map_err(attribute)?;
+    let context =
+        Context::from_pairs(facts.context_attributes(words)).map_err(|error| RequestError::Context(Box::new(error)))?;
+    let request =
+        Request::new(user, action, target, context, schema).map_err(|error| RequestError::Request(Box::new(error)))?;
+    let grouped = words.grouped.get(&facts.verb).filter(|_| uses.groups && schema.is_none()).cloned();
+    let entities = Entities::from_entities([who, what].into_iter().chain(grouped), schema)
+        .map_err(|error| RequestError::Entities(Box::new(error)))?;
+    Ok((request, entities))
+}
+
+fn principal(user: EntityUid, subject: &Subject) -> Result<Entity, RequestError> {
+    let text = |s: &str| Value::new_string(s.to_owned());
+    let set = |items: &[String]| Value::new_set(items.iter().map(|s| Value::new_string(s.clone())));
+    let mut attributes = HashMap::from([
+        ("name".to_owned(), text(&subject.name)),
+        ("known".to_owned(), Value::new_bool(subject.known)),
+        ("superuser".to_owned(), Value::new_bool(subject.superuser)),
+        ("groups".to_owned(), set(&subject.groups)),
+        ("roles".to_owned(), set(&subject.roles)),
+    ]);
+    // tags are text, but Cedar orders only numbers
+    if let Some(age) = subject.attributes.get("age").and_then(|age| age.trim().parse().ok()) {
+        attributes.insert("age".to_owned(), Value::new_long(age));
+    }
+    let tags = subject.attributes.iter().map(|(key, value)| (key.clone(), text(value)));
+    Entity::new_with_tags(user, attributes, HashSet::new(), tags)
+        .map_err(|error| RequestError::Attribute(Box::new(error)))
+}
+
+/// The folders that contain a path, as written and with links resolved. The path itself counts as one of them.
+fn folders(words: &Words, facts: &EffectFacts) -> HashSet<EntityUid> {
+    if facts.kind != crate::effect::Kind::Path {
+        return HashSet::new();
+    }
+    let written = facts.constant_part();
+    let resolved = if facts.resolved.is_empty() { written } else { &facts.resolved };
+    let above = |path: &'_ str| -> Vec<String> {
+        let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0).chain([path.len()]);
+        let mut all: Vec<String> = ends.filter_map(|end| path.get(..end)).map(str::to_owned).collect();
+        all.push("/".to_owned());
+        all
+    };
+    let paths = above(written).into_iter().chain(above(resolved)).take(FOLDERS);
+    paths.map(|path| EntityUid::from_type_name_and_id(words.folder.clone(), EntityId::new(path))).collect()
+}

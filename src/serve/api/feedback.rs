@@ -1,0 +1,100 @@
+//! Feedback of operators on verdicts.
+
+use super::memory::memory_of;
+use super::problem::Problem;
+use super::{Answer, blocking, operator, parse_body};
+use crate::learn::feedback::{FeedbackError, learn};
+use crate::learn::{Feedback, Learnt};
+use crate::memory::Entry;
+use crate::serve::Service;
+use crate::serve::openapi::{AnyRoute, BodyErrors, ConflictError, MemoryErrors, OperatorErrors};
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FeedbackBody {
+    /// Id of the verdict.
+    verdict: String,
+    says: Rating,
+    /// How often an approved action may run.
+    #[serde(default = "default_uses")]
+    #[schema(minimum = 1, maximum = 1000)]
+    uses: u32,
+    /// For how many days an approval is valid.
+    #[serde(default = "default_days")]
+    #[schema(minimum = 1, maximum = 365)]
+    days: u32,
+}
+
+/// What the operator thinks of the verdict.
+#[derive(Clone, Copy, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Rating {
+    Approve,
+    Reject,
+    Incident,
+    FalsePositive,
+}
+
+fn default_uses() -> u32 {
+    5
+}
+
+fn default_days() -> u32 {
+    7
+}
+
+/// What was learnt from feedback.
+#[derive(Serialize, utoipa::ToSchema)]
+pub(super) struct FeedbackResponse {
+    /// The entry that was added or changed; null if a policy decided.
+    #[schema(required)]
+    learnt: Option<Box<Entry>>,
+    /// The policy that decided, which feedback does not change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided_by: Option<String>,
+}
+
+/// Rate a verdict
+///
+/// `approve` lets exactly this action pass a limited number of times; `reject` asks a person from now on; `incident` denies from
+/// now on; `false-positive` counts against the learnt checks that decided.
+#[utoipa::path(
+    post,
+    path = "/v1/feedback",
+    tag = "feedback",
+    request_body = FeedbackBody,
+    responses(
+        (status = 200, description = "what was learnt", body = FeedbackResponse),
+        AnyRoute, BodyErrors, OperatorErrors, MemoryErrors, ConflictError
+    ),
+    security(("token" = []))
+)]
+pub(super) async fn give_feedback(State(service): State<Service>, headers: HeaderMap, body: Bytes) -> Answer {
+    let who = operator(&service, &headers)?;
+    let FeedbackBody { verdict, says, uses, days } = parse_body(&body)?;
+    if !(1..=1000).contains(&uses) || !(1..=365).contains(&days) {
+        return Err(Problem::new(StatusCode::BAD_REQUEST, "uses must be 1 to 1000 and days 1 to 365"));
+    }
+    let feedback = match says {
+        Rating::Approve => Feedback::Approve { uses, days },
+        Rating::Reject => Feedback::Reject,
+        Rating::Incident => Feedback::Incident,
+        Rating::FalsePositive => Feedback::FalsePositive,
+    };
+    let memory = memory_of(&service)?;
+    service.live().guard.settle().await.map_err(Problem::failed)?;
+    blocking(move || match learn(&memory, &verdict, feedback, &who) {
+        Ok(Learnt::Entry(entry)) => Ok(FeedbackResponse { learnt: Some(entry), decided_by: None }),
+        Ok(Learnt::PolicyDecided(policy)) => Ok(FeedbackResponse { learnt: None, decided_by: Some(policy) }),
+        Err(FeedbackError::Memory(error)) => Err(error.into()),
+        Err(error @ (FeedbackError::NotApprovable { .. } | FeedbackError::NoTarget { .. })) => {
+            Err(Problem::conflict(error))
+        }
+        Err(error) => Err(Problem::failed(error)),
+    })
+    .await
+}
