@@ -9,6 +9,11 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// The finished hash as lower-case hexadecimal text.
+pub(crate) fn finish(hash: sha2::Sha256) -> String {
+    hex(&sha2::Digest::finalize(hash))
+}
+
 /// The SHA-256 of several parts as lower-case hexadecimal text (64 digits). The length of each part is hashed before
 /// the part, so that shifting a boundary between two parts changes the digest.
 pub(crate) fn digest<const N: usize>(parts: [Vec<u8>; N]) -> String {
@@ -18,5 +23,5 @@ pub(crate) fn digest<const N: usize>(parts: [Vec<u8>; N]) -> String {
         hash.update(part.len().to_le_bytes());
         hash.update(part);
     }
-    hex(&hash.finalize())
+    finish(hash)
 }

@@ -7,6 +7,7 @@
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// The format of one kind of file.
@@ -155,9 +156,18 @@ fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), S
     if copy.exists() {
         return Ok(());
     }
-    create_private(&copy).map_err(|source| StoreError::Create { path: copy.clone(), source })?;
-    connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()])?;
-    Ok(())
+    // a copy that was interrupted, or that another process is making, does not count as one
+    let mut unfinished = copy.as_os_str().to_owned();
+    static COPIES: AtomicU64 = AtomicU64::new(0);
+    unfinished.push(format!(".{}-{}", std::process::id(), COPIES.fetch_add(1, Ordering::Relaxed)));
+    let unfinished = PathBuf::from(unfinished);
+    let failed = |source| StoreError::Create { path: copy.clone(), source };
+    match std::fs::remove_file(&unfinished) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => create_file(&unfinished).map_err(failed)?,
+    }
+    connection.execute("VACUUM INTO ?1", [unfinished.to_string_lossy()])?;
+    std::fs::rename(&unfinished, &copy).map_err(failed)
 }
 
 /// Switches the database to WAL. Retries for `wait`, because SQLite's busy timeout does not cover this switch.

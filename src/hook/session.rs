@@ -13,7 +13,7 @@ use crate::untrusted::redact;
 use rusqlite::{Connection, params};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Most observations that are recalled, newest first.
 const OBSERVATIONS: usize = 24;
@@ -126,8 +126,7 @@ impl Sessions {
     }
 
     fn add(&self, session: &str, kind: &str, source: &str, text: &str) -> Result<(), SessionError> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-        let now = i64::try_from(now).unwrap_or(i64::MAX);
+        let now = crate::clock::now_ms() / 1000;
         let mut database = self.database();
         let writing = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         writing.execute(

@@ -6,6 +6,7 @@
 //! 4. Texts and lists are bounded, so that a poisoned lesson cannot grow without limit.
 
 use super::error::Refusal;
+use crate::digest::finish;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
@@ -173,10 +174,12 @@ impl Key {
     /// SHA-256 (hex) of the key. Entries with equal keys describe the same kind of action.
     #[must_use]
     pub fn hash(&self) -> String {
-        hex(Sha256::new()
-            .chain_update(self.natural.len().to_le_bytes())
-            .chain_update(&self.natural)
-            .chain_update(&self.command))
+        finish(
+            Sha256::new()
+                .chain_update(self.natural.len().to_le_bytes())
+                .chain_update(&self.natural)
+                .chain_update(&self.command),
+        )
     }
 }
 
@@ -327,13 +330,4 @@ pub struct Diff {
     pub triggers_added: Vec<Trigger>,
     pub triggers_removed: Vec<Trigger>,
     pub approval: Option<(Option<Approval>, Option<Approval>)>,
-}
-
-/// The hash as lower-case hexadecimal text.
-pub(super) fn hex(hash: Sha256) -> String {
-    use std::fmt::Write as _;
-    hash.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

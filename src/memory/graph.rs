@@ -6,7 +6,7 @@
 //!    dimensions and the identity of its database. The file is renamed into place, so that it is never incomplete.
 //! 3. [`load`] verifies the checksum first, over the same bytes that it then loads.
 
-use super::entry::hex;
+use crate::digest::finish;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io::{Read, Write};
@@ -276,7 +276,7 @@ pub(super) fn load(
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    hex(Sha256::new().chain_update(bytes))
+    finish(Sha256::new().chain_update(bytes))
 }
 
 fn native(e: impl std::fmt::Display) -> GraphError {

@@ -9,9 +9,10 @@
 //! 4. Each change that takes effect makes a new version. The operations of operators are in `govern.rs`.
 
 use super::Memory;
-use super::entry::{Authority, Entry, Key, LearnedCheck, Provenance, Status, Trigger, hex};
+use super::entry::{Authority, Entry, Key, LearnedCheck, Provenance, Status, Trigger};
 use super::error::{MemoryError, Refusal};
 use super::store::{Durability, Head, Vector, Write};
+use crate::digest::finish;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -102,7 +103,7 @@ pub enum Rule {
 
 impl Change {
     fn hash(&self) -> String {
-        hex(Sha256::new().chain_update(serde_json::to_vec(self).unwrap_or_default()))
+        finish(Sha256::new().chain_update(serde_json::to_vec(self).unwrap_or_default()))
     }
 
     fn names(&self) -> (&str, &str) {

@@ -3,10 +3,11 @@
 //! 1. [`Live::apply`] takes the changed heads and the memory version at which they were read.
 //! 2. A batch that is older than the loaded state is dropped, because the newer batch included it.
 
-use super::entry::{Entry, Status, hex};
+use super::entry::{Entry, Status};
 use super::error::MemoryError;
 use super::index::Index;
 use super::store::Head;
+use crate::digest::finish;
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -136,7 +137,7 @@ impl Live {
     pub fn digest(&self) -> &str {
         self.digest.get_or_init(|| {
             let sum = self.sum.iter().fold(Sha256::new(), |hash, lane| hash.chain_update(lane.to_le_bytes()));
-            hex(sum.chain_update((self.active.len() as u64).to_le_bytes()))
+            finish(sum.chain_update((self.active.len() as u64).to_le_bytes()))
         })
     }
 }

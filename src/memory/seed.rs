@@ -6,9 +6,10 @@
 //! 3. A seed that an operator has quarantined or retired stays so.
 
 use super::Memory;
-use super::entry::{Authority, Entry, Key, LearnedCheck, Provenance, Status, Trigger, hex};
+use super::entry::{Authority, Entry, Key, LearnedCheck, Provenance, Status, Trigger};
 use super::error::MemoryError;
 use super::store::{Vector, Write};
+use crate::digest::finish;
 use crate::effect::Verb;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -208,7 +209,7 @@ fn entry(file: &str, seed: Seed) -> Result<Entry, String> {
             return Err(format!("seed '{}' has two checks \"{}\" of {}", seed.name, check.name, check.category));
         }
     }
-    let id = hex(Sha256::new().chain_update(file).chain_update([0]).chain_update(&seed.name));
+    let id = finish(Sha256::new().chain_update(file).chain_update([0]).chain_update(&seed.name));
     let checks = seed.check.into_iter().map(|c| LearnedCheck {
         category: c.category,
         name: c.name,

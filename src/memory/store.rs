@@ -7,8 +7,9 @@
 //! 4. [`Store::changes`] reads the changes after a memory version, in one snapshot. [`Store::moved`] is a cheap test
 //!    (`PRAGMA data_version`) whether another process has written at all.
 
-use super::entry::{Entry, hex};
+use super::entry::Entry;
 use super::error::MemoryError;
+use crate::digest::finish;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -82,7 +83,7 @@ impl Store {
         connection.pragma_update(None, "synchronous", level)?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let embedder = self.embedder.as_ref();
-        let mut write = Write { tx, embedder, now_ms: now_ms(), memory_version: None };
+        let mut write = Write { tx, embedder, now_ms: crate::clock::now_ms(), memory_version: None };
         let value = body(&mut write)?;
         write.tx.commit()?;
         Ok(value)
@@ -160,7 +161,7 @@ fn read_head(row: &rusqlite::Row<'_>) -> Result<Head> {
 
 /// Parses the body of an entry, after verifying its digest.
 pub(super) fn parse_body(id: &str, body: &str, digest: &str) -> Result<Entry> {
-    if hex(Sha256::new().chain_update(body)) != digest {
+    if finish(Sha256::new().chain_update(body)) != digest {
         return Err(MemoryError::Corrupt { what: format!("the digest of entry {id} does not match") });
     }
     serde_json::from_str(body).map_err(|e| corrupt(id, &e))
@@ -267,7 +268,7 @@ impl Write<'_> {
             }
         };
         let body = serde_json::to_string(&entry).map_err(|e| corrupt(&entry.id, &e))?;
-        let digest = hex(Sha256::new().chain_update(&body));
+        let digest = finish(Sha256::new().chain_update(&body));
         let stamp = signed(memory_version);
         self.tx
             .prepare_cached("INSERT INTO entry_version VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
@@ -332,10 +333,4 @@ pub(super) fn signed(n: u64) -> i64 {
 
 pub(super) fn unsigned(n: i64) -> u64 {
     u64::try_from(n).unwrap_or(0)
-}
-
-/// The current time in milliseconds since 1970.
-pub(super) fn now_ms() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
 }

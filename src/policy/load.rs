@@ -156,7 +156,7 @@ pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError
         everything: OnceLock::new(),
         digest: crate::hex(&hash.finalize()),
         words: request::Words::new()?,
-        uses: request::Uses::of(texts.iter().map(|source| source.text.as_str())),
+        uses: request::Uses::of(sources.iter().filter(|source| !source.ships()).map(|source| source.text.as_str())),
         schema: None,
         texts,
         examples: Vec::new(),

@@ -8,8 +8,8 @@ use cedar_policy::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// Most folders of a path that policies can refer to.
-const FOLDERS: usize = 64;
+/// Longest path, in bytes, whose folders policies can refer to: the kernel's limit.
+const LONGEST_PATH: usize = 4096;
 
 /// Why a request cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +27,9 @@ pub enum RequestError {
     /// The entities do not fit the schema.
     #[error(transparent)]
     Entities(Box<cedar_policy::entities_errors::EntitiesError>),
+    /// A path is longer than the kernel accepts, so its folders are not listed.
+    #[error("the path has {0} bytes, and policies about folders read at most {LONGEST_PATH}")]
+    LongPath(usize),
     /// A name is not a Cedar name.
     #[error(transparent)]
     Name(Box<cedar_policy::ParseErrors>),
@@ -117,13 +120,11 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    pub fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
-        let mut uses = Self::default();
-        for text in texts {
-            uses.folders |= text.contains("Folder");
-            uses.groups |= schema::GROUPS.iter().any(|group| text.contains(&format!("\"{}\"", group.name)));
-        }
-        uses
+    /// The uses of an operator's policies; shipped ones refer to neither. A group's name may be written with escapes,
+    /// so it is not searched for.
+    pub fn of<'a>(operator: impl Iterator<Item = &'a str>) -> Self {
+        operator
+            .fold(Self::default(), |uses, text| Self { groups: true, folders: uses.folders || text.contains("Folder") })
     }
 }
 
@@ -140,7 +141,7 @@ pub(super) fn request(
     let action = words.action(facts.verb);
     let attribute = |error| RequestError::Attribute(Box::new(error));
     let who = principal(user.clone(), subject)?;
-    let folders = if uses.folders { folders(words, facts) } else { HashSet::new() };
+    let folders = if uses.folders { folders(words, facts)? } else { HashSet::new() };
     let what = Entity::new(target.clone(), facts.target_attributes(words), folders).map_err(attribute)?;
     let context =
         Context::from_pairs(facts.context_attributes(words)).map_err(|error| RequestError::Context(Box::new(error)))?;
@@ -172,18 +173,22 @@ fn principal(user: EntityUid, subject: &Subject) -> Result<Entity, RequestError>
 }
 
 /// The folders that contain a path, as written and with links resolved. The path itself counts as one of them.
-fn folders(words: &Words, facts: &EffectFacts) -> HashSet<EntityUid> {
+fn folders(words: &Words, facts: &EffectFacts) -> Result<HashSet<EntityUid>, RequestError> {
     if facts.kind != crate::effect::Kind::Path {
-        return HashSet::new();
+        return Ok(HashSet::new());
     }
     let written = facts.constant_part();
-    let resolved = if facts.resolved.is_empty() { written } else { &facts.resolved };
+    let resolved = if facts.resolved.is_empty() { written } else { facts.resolved.as_str() };
+    let longest = written.len().max(resolved.len());
+    if longest > LONGEST_PATH {
+        return Err(RequestError::LongPath(longest));
+    }
     let above = |path: &'_ str| -> Vec<String> {
         let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0).chain([path.len()]);
         let mut all: Vec<String> = ends.filter_map(|end| path.get(..end)).map(str::to_owned).collect();
         all.push("/".to_owned());
         all
     };
-    let paths = above(written).into_iter().chain(above(resolved)).take(FOLDERS);
-    paths.map(|path| EntityUid::from_type_name_and_id(words.folder.clone(), EntityId::new(path))).collect()
+    let paths = above(written).into_iter().chain(above(resolved));
+    Ok(paths.map(|path| EntityUid::from_type_name_and_id(words.folder.clone(), EntityId::new(path))).collect())
 }

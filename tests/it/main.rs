@@ -20,6 +20,7 @@ mod memory;
 mod memory_file;
 mod model;
 mod permission;
+mod policies;
 mod privilege;
 mod properties;
 mod provenance;

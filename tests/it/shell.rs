@@ -238,6 +238,10 @@ fn a_detour_to_this_machine_is_this_machine() {
     }
     assert!(all("ssh -R 9000 h").contains("connect localhost:"));
     assert!(all("su - user -c 'echo x >> .bashrc'").contains("append /home/user/.bashrc"));
+    // only the first operand is the account; what follows it, or `--`, is the shell's
+    for command in ["su root -c 'rm -rf /etc' bob", "su -c 'rm -rf /etc' root -- bob", "su root -- -c 'rm -rf /etc'"] {
+        assert!(all(command).contains("delete /etc"), "{command}: {}", all(command));
+    }
     assert!(all("ssh -R 9000:127.0.0.1:8642 h").contains("connect 127.0.0.1:8642"));
     for (script, effect) in [
         ("nc 127.0.0.1 8642 < req", "send 127.0.0.1:8642"),

@@ -181,7 +181,7 @@ fn next() -> Result<()> {
         ("agrail check --shell 'rm -rf /etc' --explain", "each step of a decision"),
         ("agrail policy explain change-system", "the policy behind this decision"),
         ("agrail memory log --decisions", "recorded decisions; then: agrail memory feedback VERDICT ..."),
-        ("agrail doctor", "what is configured and what is missing"),
+        ("agrail doctor", "the configuration and its missing parts"),
     ] {
         writeln!(out, "  {command:48} {what}")?;
     }

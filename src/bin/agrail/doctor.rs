@@ -1,4 +1,4 @@
-//! `agrail doctor`: shows what is configured, what is missing and what would fail.
+//! `agrail doctor`: shows the configuration, its missing parts and what would fail.
 
 use crate::canary;
 use crate::config::Config;
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::{Command as Process, ExitCode, Stdio};
 use std::sync::Arc;
 
-/// Show what is configured and what is missing, and run a self-test; exit code 1 if something required does not work.
+/// Show the configuration and its missing parts, and run a self-test; exit code 1 if something required does not work.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Fetch the embedding model and its runtime (about 45 MB, pinned digests) if they are missing.

@@ -32,7 +32,7 @@ pub struct ModelSection {
     pub judge: bool,
     /// Folder with prompts that replace the shipped ones.
     pub prompts: Option<PathBuf>,
-    /// File with your own safety criteria, one per line: `category: what it means`.
+    /// File with your own safety criteria, one per line: `category: meaning`.
     pub criteria: Option<PathBuf>,
     /// Another model for the paraphrase.
     pub paraphraser: Option<Other>,

@@ -39,7 +39,7 @@ const LINE: usize = 300;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LlmSettings {
-    /// The safety criteria, one per line: `category: what it means`. Default: the universal ones. An operator may set
+    /// The safety criteria, one per line: `category: meaning`. Default: the universal ones. An operator may set
     /// others ("guard request").
     pub criteria: String,
     /// The model also writes the paraphrase, if an effect is unknown.

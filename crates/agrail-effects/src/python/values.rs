@@ -6,8 +6,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Placeholder in a text for each part that is not constant.
-pub const UNKNOWN_SPAN: char = '\u{FFFC}';
+pub use crate::UNKNOWN_SPAN;
 /// Longest text in bytes and longest list in items that are kept. Of a longer value only the size is known.
 pub const MAX_TEXT: usize = 64 * 1024;
 const MAX_ITEMS: usize = 1024;

@@ -190,30 +190,23 @@ impl Shell<'_> {
     }
 
     fn su(&mut self, words: &[String], stdin: &Output) -> Output {
-        let mut user = "root".to_owned();
-        let mut command = None;
-        let mut login = false;
-        let mut index = 0;
-        loop {
-            // options may follow the account
-            let options = Self::options("su", words.get(index..).unwrap_or_default());
-            index += options.used;
-            login |= options.has(&["-i", "--login"]);
-            command = options.value(&["--command", "--session-command"]).map(str::to_owned).or(command);
-            match words.get(index) {
-                Some(word) if word == "-" => login = true,
-                Some(word) => word.clone_into(&mut user),
-                None => break,
-            }
-            index += 1;
+        let (options, operands) = Self::permuted("su", words);
+        let (mut login, mut operands) = (options.has(&["-i", "--login"]), operands.as_slice());
+        if let [first, rest @ ..] = operands
+            && first == "-"
+        {
+            (login, operands) = (true, rest);
         }
+        let (user, arguments) = operands.split_first().map_or(("root", operands), |(user, rest)| (user.as_str(), rest));
         let (saved, cwd) = (self.privileged, self.cwd.clone());
-        self.privileged = saved || user == "root";
+        self.privileged = saved || user == "root" || user.contains(UNKNOWN_SPAN);
         if login {
-            self.cwd = self.home_of(&user);
+            self.cwd = self.home_of(user);
         }
-        let output = match command {
-            Some(text) => self.child("su -c", |shell| shell.nested("su -c", &text, stdin.clone())),
+        let output = match options.value(&["--command", "--session-command"]) {
+            Some(text) => self.child("su -c", |shell| shell.nested("su -c", text, stdin.clone())),
+            // what follows the account is the shell's
+            None if !arguments.is_empty() => self.child("su", |shell| shell.sh("sh", arguments, stdin)),
             None => {
                 self.named(Verb::Privilege, &format!("a shell as {user}"), "su");
                 Output::default()
@@ -221,6 +214,23 @@ impl Shell<'_> {
         };
         (self.privileged, self.cwd) = (saved, cwd);
         output
+    }
+
+    /// The options of a program that reads options after operands, too, and the operands.
+    fn permuted(program: &str, words: &[String]) -> (Options, Vec<String>) {
+        let (mut all, mut operands) = (Options::default(), Vec::new());
+        while !all.ended && all.used < words.len() {
+            let found = Self::options(program, words.get(all.used..).unwrap_or_default());
+            all.used += found.used;
+            all.ended = found.ended;
+            all.given.extend(found.given);
+            if let Some(word) = words.get(all.used).filter(|_| !all.ended) {
+                operands.push(word.clone());
+                all.used += 1;
+            }
+        }
+        operands.extend(words.get(all.used..).unwrap_or_default().iter().cloned());
+        (all, operands)
     }
 
     /// The home folder in which a login of this account starts; `None` if it is unknown.

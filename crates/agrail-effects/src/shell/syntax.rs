@@ -484,7 +484,7 @@ impl Shell<'_> {
     /// Makes the variables that the loop sets unknown. Returns whether the loop never ends.
     fn forget_and_see_end(&mut self, node: Node<'_>, source: &str) -> bool {
         let text = node.utf8_text(source.as_bytes()).unwrap_or_default();
-        let head: String = text.split("do").next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        let head: String = head_of(text).split_whitespace().collect::<Vec<_>>().join(" ");
         for name in self.variables.keys().cloned().collect::<Vec<_>>() {
             if text.contains(&format!("{name}=")) || text.contains(&format!("{name}+")) {
                 self.variables.insert(name, vec![UNKNOWN_SPAN.to_string()]);
@@ -566,9 +566,20 @@ fn sequence_length(raw: &str) -> Option<u64> {
     Some(span.unsigned_abs().saturating_add(1))
 }
 
+/// The head of a loop: its text before the word `do`.
+fn head_of(text: &str) -> &str {
+    let stands_alone = |at: usize| {
+        let before = text.get(..at).and_then(|text| text.chars().next_back());
+        let after = text.get(at + 2..).and_then(|text| text.chars().next());
+        before.is_none_or(|c| c.is_whitespace() || c == ';') && after.is_none_or(char::is_whitespace)
+    };
+    let end = text.match_indices("do").map(|(at, _)| at).find(|at| stands_alone(*at));
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
 /// The approximate number of rounds of `for ((i=0; i<100000; i++))` or `while [ $i -lt 100000 ]`.
 fn counted(text: &str) -> Option<u64> {
-    let head = text.split("do").next()?;
+    let head = head_of(text);
     let marks = ["-lt", "-le", "<=", "<"];
     let rest = marks.iter().find_map(|m| head.split_once(m).map(|(_, r)| r))?;
     rest.trim_start().chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()

@@ -70,14 +70,15 @@ impl Row {
         }
     }
 
-    /// `-abc`, `-o value`, `-ovalue`. A bundle with a letter that no row lists is kept unchanged. Returns how many
-    /// further arguments it consumed.
+    /// `-abc`, `-o value`, `-ovalue`. A bundle is kept unchanged if it contains a letter that no row lists, or one that
+    /// may take the rest as its value. Returns how many further arguments it consumed.
     fn bundle(&self, argument: &str, after: &[String], parents: &[&Self], out: &mut Vec<String>) -> usize {
         let mut found = Vec::new();
         let mut letters = argument.trim_start_matches('-').chars();
         while let Some(letter) = letters.next() {
             let name = format!("-{letter}");
-            match self.takes_value(&name, parents) {
+            let optional = matches!(self.lookup(parents, &name), Some(Opt::Optional));
+            match self.takes_value(&name, parents).filter(|_| !optional || letters.as_str().is_empty()) {
                 Some(false) => found.push(self.full_name(&name, parents)),
                 Some(true) => {
                     found.push(self.full_name(&name, parents));
@@ -149,6 +150,7 @@ mod tests {
             ("rm a b", "rm b a"),
             ("sudo git push -f", "sudo git push"),
             ("cp a b", "cp b a"),
+            ("xargs -ipr rm p", "xargs -i -p -r rm p"),
             ("cp --unlisted=x a b", "cp --unlisted x a b"),
         ] {
             assert_ne!(normal(one), normal(other), "{one} | {other}");
