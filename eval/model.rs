@@ -1,9 +1,9 @@
 //! The model of a run, and its options.
 
-use agrail::guard::Mode;
 use agrail::llm::{Endpoint, LanguageModel, OpenAi, Player, Recorder};
 use agrail::prompts::Prompts;
 use agrail::reason::llm::{Llm, LlmSettings};
+use agrail::verdict::Mode;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use secrecy::SecretString;

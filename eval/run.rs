@@ -5,7 +5,7 @@ use crate::model::{ModeArg, ModelArgs};
 use crate::{report, score};
 use agrail::Guard;
 use agrail::embed::{Embedder, MiniLm, Sources};
-use agrail::guard::Learning;
+use agrail::learn::Learning;
 use agrail::memory::Memory;
 use agrail::policy::{Policy, Source};
 use agrail::reason::llm::LlmSettings;

@@ -23,8 +23,6 @@ mod progress;
 mod toolbox;
 mod understand;
 
-pub use crate::learn::Learning;
-pub use crate::verdict::Mode;
 pub use build::{BuildError, GuardBuilder, Retrieval, Settings, UnknownPrograms};
 
 use crate::action::{Action, Context};
@@ -32,14 +30,14 @@ use crate::approvals::Approvals;
 use crate::audit::Audit;
 use crate::check::{Answerer, CheckKind, Evidence, Finding, Outcome, Response, Severity, Source, Stage};
 use crate::embed::Embedder;
-use crate::learn;
+use crate::learn::{self, Learning};
 use crate::llm::Meter;
 use crate::memory::{self, Memory};
 use crate::policy::Policy;
 use crate::provenance;
 use crate::reason::{Case, Checklist, Item, Reasoner, Recall};
 use crate::tools::Toolbox;
-use crate::verdict::{Basis, Cost, Decision, Digests, Recalled, ShownEffect, Verdict, decide, headline};
+use crate::verdict::{Basis, Cost, Decision, Digests, Mode, Recalled, ShownEffect, Verdict, decide, headline};
 use crate::web::Operations;
 use futures_util::FutureExt as _;
 use origin::{Operation, Origin, operation, origin};

@@ -1,6 +1,6 @@
 //! A model with damaged replies; every run damages the same ones.
 
-use agrail::llm::{Completion, LanguageModel, ModelError, Prompt, recording};
+use agrail::llm::{Completion, LanguageModel, ModelError, Prompt, recording_key};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ impl LanguageModel for Corrupt {
 
     async fn complete(&self, prompt: &Prompt, limit: Duration) -> Result<Completion, ModelError> {
         let mut reply = self.inner.complete(prompt, limit).await?;
-        let draw = u64::from_str_radix(recording::key(self.name(), prompt).get(..12).unwrap_or("0"), 16).unwrap_or(0);
+        let draw = u64::from_str_radix(recording_key(self.name(), prompt).get(..12).unwrap_or("0"), 16).unwrap_or(0);
         let draw = mix(draw ^ self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let share = (draw >> 11) as f64 / (1_u64 << 53) as f64;
         if share < self.rate / 3.0 {

@@ -5,7 +5,6 @@
 //! 2. Its violation denies in `llm` mode. In `tiered` it asks, unless the deterministic stages deny already.
 //! 3. If a person reported that the same check stopped a benign action of the same kind, its violation is discarded.
 
-use super::Mode;
 use crate::action::Action;
 use crate::check::{Answerer, Authority, Check, CheckKind, Finding, Outcome, Reasoning, Response, Source};
 use crate::effect::Kind;
@@ -15,6 +14,7 @@ use crate::machine::Class;
 use crate::policy::{EffectFacts, TargetClass};
 use crate::reason::{Case, Item, Recall};
 use crate::verdict::Decision;
+use crate::verdict::Mode;
 use std::collections::BTreeSet;
 
 /// Beginning of the name of the check about a program that is not in the table.

@@ -119,7 +119,7 @@ struct Named {
 ///
 /// # Errors
 /// [`FeedbackError`]
-pub fn learn(memory: &Memory, id: &str, feedback: Feedback, who: &str) -> Result<Learnt, FeedbackError> {
+pub fn apply_feedback(memory: &Memory, id: &str, feedback: Feedback, who: &str) -> Result<Learnt, FeedbackError> {
     let stored = memory.decision(id)?;
     let unreadable = |why: serde_json::Error| FeedbackError::Record { id: id.to_owned(), why: why.to_string() };
     let record: Record = serde_json::from_str(&stored.record).map_err(unreadable)?;

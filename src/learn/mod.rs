@@ -2,15 +2,15 @@
 //!
 //! 1. [`Journal`] records every decision in the database of the memory and, if configured, learns from clean episodes.
 //! 2. [`Refined`] is a checklist after a model has refined it; `refined.rs` turns it into a lesson.
-//! 3. [`feedback`] turns an operator's feedback on a recorded verdict into bounded evidence.
+//! 3. [`apply_feedback`] turns an operator's feedback on a recorded verdict into bounded evidence.
 //! 4. [`signature`] identifies exactly one action of one principal, in normal form. `answerable` decides which
 //!    findings its approval answers. [`triggers`] recall lessons.
 
-pub mod feedback;
+mod feedback;
 mod journal;
 mod refined;
 
-pub use feedback::{Feedback, FeedbackError, Learnt};
+pub use feedback::{Feedback, FeedbackError, Learnt, apply_feedback};
 pub use journal::{Episode, Journal};
 pub use refined::Refined;
 
@@ -60,7 +60,7 @@ pub(crate) fn mixed(seed: u64, text: &str) -> u64 {
 /// The triggers that recall a lesson without an embedding: each effect's verb with the class of its target, with the
 /// target itself, with every parent folder and, if the effect reaches below its target, with everything below it.
 #[must_use]
-pub fn triggers(queries: &[EffectFacts]) -> Vec<(&'static str, String)> {
+pub(crate) fn triggers(queries: &[EffectFacts]) -> Vec<(&'static str, String)> {
     let mut found = Vec::with_capacity(queries.len() * 4);
     for query in queries {
         found.push((query.verb.as_str(), query.class.as_str().to_owned()));
@@ -83,7 +83,7 @@ pub fn triggers(queries: &[EffectFacts]) -> Vec<(&'static str, String)> {
 
 /// The kinds of the effects, without names: verb and class of target.
 #[must_use]
-pub fn kinds(queries: &[EffectFacts]) -> Vec<(&'static str, String)> {
+pub(crate) fn kinds(queries: &[EffectFacts]) -> Vec<(&'static str, String)> {
     let mut found: Vec<_> = queries.iter().map(|q| (q.verb.as_str(), q.class.as_str().to_owned())).collect();
     found.sort();
     found.dedup();

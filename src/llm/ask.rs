@@ -11,7 +11,7 @@ const SHOWN: usize = 2_000;
 ///
 /// # Errors
 /// [`ModelError`]; `Malformed` if neither the reply nor the one after the repair turn can be parsed.
-pub async fn ask<T: DeserializeOwned>(
+pub(crate) async fn ask<T: DeserializeOwned>(
     model: &dyn LanguageModel,
     meter: &Meter,
     prompt: &Prompt,

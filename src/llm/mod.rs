@@ -1,6 +1,6 @@
 //! Language models: one prompt, one bounded reply.
 //!
-//! 1. [`LanguageModel::complete`] answers a [`Prompt`] once ([`openai`], [`recording`]).
+//! 1. [`LanguageModel::complete`] answers a [`Prompt`] once ([`OpenAi`], [`Player`]).
 //! 2. [`Meter`] is the budget of one verdict: calls, tokens and wall time are counted and have hard limits.
 //! 3. [`ask`] sends a prompt, parses the reply ([`reply`]), validates it against the prompt's schema, and gives the
 //!    model one turn to repair it. If that fails, too, the result is [`ModelError::Malformed`].
@@ -11,16 +11,16 @@ mod ask;
 mod meter;
 #[cfg(feature = "llm")]
 pub mod openai;
-pub mod recording;
+mod recording;
 pub mod reply;
 #[cfg(feature = "llm")]
 mod retry;
 
-pub use ask::ask;
+pub(crate) use ask::ask;
 pub use meter::{Limits, Meter, Spent};
 #[cfg(feature = "llm")]
 pub use openai::{Endpoint, OpenAi};
-pub use recording::{Player, Recorder};
+pub use recording::{Player, Recorder, recording_key};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};

@@ -31,7 +31,7 @@ struct Line {
 
 /// Hexadecimal SHA-256 of a whole request to a model.
 #[must_use]
-pub fn key(model: &str, prompt: &Prompt) -> String {
+pub fn recording_key(model: &str, prompt: &Prompt) -> String {
     let turns: Vec<_> = prompt.turns.iter().map(|t| (t.role, without_nonce(&t.text, &prompt.nonce))).collect();
     let request = json!({"model": model, "turns": turns, "schema": prompt.schema, "reply_tokens": prompt.reply_tokens, "temperature": 0});
     crate::hex(&Sha256::digest(request.to_string()))
@@ -69,7 +69,7 @@ impl LanguageModel for Recorder {
     }
 
     async fn complete(&self, prompt: &Prompt, limit: Duration) -> Result<Completion, ModelError> {
-        let key = key(self.name(), prompt);
+        let key = recording_key(self.name(), prompt);
         if let Some(reply) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(restored(reply, &prompt.nonce));
         }
@@ -114,7 +114,7 @@ impl LanguageModel for Player {
     }
 
     async fn complete(&self, prompt: &Prompt, _limit: Duration) -> Result<Completion, ModelError> {
-        let key = key(&self.name, prompt);
+        let key = recording_key(&self.name, prompt);
         let reply = self.known.get(&key).ok_or(ModelError::NotRecorded(key))?;
         Ok(restored(reply, &prompt.nonce))
     }

@@ -21,7 +21,7 @@ mod index;
 mod learn;
 mod live;
 mod open;
-pub mod seed;
+mod seed;
 mod store;
 mod tend;
 mod transfer;

@@ -138,7 +138,7 @@ fn refuse_v6(address: Ipv6Addr) -> Option<Reason> {
 /// The IPv4 address inside an IPv6 address: mapped, compatible, translated, NAT64 (both prefixes), 6to4, Teredo
 /// (the client, which is written inverted), ISATAP.
 #[must_use]
-pub fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
+pub(crate) fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let last = last_v4(address);
     match address.segments() {
         [0, 0, 0, 0, 0, 0xffff, _, _] | [0, 0, 0, 0, 0xffff, 0, _, _] => last,

@@ -263,7 +263,7 @@ fn filled(reason: &str, subject: &Subject) -> String {
 /// Merges violations of one policy by several columns or tables into one finding that names all of them, with the facts
 /// of each as evidence. Every other finding is unchanged.
 #[must_use]
-pub fn together(subject: &Subject, found: Vec<(&EffectFacts, Finding)>, policy: &Policy) -> Vec<Finding> {
+pub(crate) fn together(subject: &Subject, found: Vec<(&EffectFacts, Finding)>, policy: &Policy) -> Vec<Finding> {
     let data = |q: &EffectFacts| matches!(q.kind, Kind::Column | Kind::Table);
     let mut groups: Vec<(Vec<&EffectFacts>, Finding)> = Vec::with_capacity(found.len());
     for (query, finding) in found {

@@ -83,7 +83,7 @@ pub(crate) fn demands(sentence: &str) -> bool {
 /// Whether a sentence addresses its reader, or its reader's answer, by more than an imperative. True if the pattern
 /// does not compile, which a test rules out.
 #[must_use]
-pub fn addresses(sentence: &str) -> bool {
+pub(crate) fn addresses(sentence: &str) -> bool {
     ADDRESS.as_ref().is_none_or(|pattern| pattern.is_match(sentence))
 }
 

@@ -30,7 +30,8 @@ mod pieces;
 mod read;
 mod spans;
 
-pub use demand::addresses;
+#[cfg(any(feature = "mcp", feature = "research"))]
+pub(crate) use demand::addresses;
 #[cfg(feature = "research")]
 pub(crate) use demand::demands;
 pub use spans::{stems, words};
@@ -57,8 +58,8 @@ const ASKED: usize = 8;
 const QUOTED: usize = 160;
 
 /// The instructions in an observation with the pieces around them, one per line: the part of it that must be kept.
-#[must_use]
-pub fn orders(observation: &Observation) -> String {
+#[cfg(feature = "hook")]
+pub(crate) fn orders(observation: &Observation) -> String {
     let seen = read::read_here(std::slice::from_ref(observation));
     let near = seen.pieces.iter().filter(|piece| piece.near || piece.order);
     near.map(|piece| piece.text.as_str()).collect::<Vec<_>>().join("\n")
@@ -80,7 +81,7 @@ pub(crate) async fn asked(context: &Context) -> Vec<String> {
 }
 
 /// Findings about the origin of an action; empty if no observation contains an instruction.
-pub async fn judge(action: &Action, context: &Context, embedder: Option<&dyn Embedder>) -> Vec<Finding> {
+pub(crate) async fn judge(action: &Action, context: &Context, embedder: Option<&dyn Embedder>) -> Vec<Finding> {
     let mut findings = foreign(action, context, embedder).await;
     findings.extend(element(action));
     if !context.local.is_empty() && findings.iter().all(|f| f.outcome == Outcome::Pass) {

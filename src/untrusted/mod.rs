@@ -11,7 +11,7 @@
 
 pub mod html;
 mod redact;
-pub mod segment;
+pub(crate) mod segment;
 mod text;
 mod visible;
 

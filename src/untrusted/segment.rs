@@ -33,7 +33,7 @@ pub const LONGEST: usize = 320;
 
 /// Cuts a text into segments.
 #[must_use]
-pub fn segments(text: &str, budget: &Budget) -> Segments {
+pub(crate) fn segments(text: &str, budget: &Budget) -> Segments {
     let limit = text.floor_char_boundary(budget.bytes.min(text.len()));
     let bytes = text.as_bytes().get(..limit).unwrap_or_default();
     let mut found = Segments { kept: Vec::new(), unread: text.len() - limit };

@@ -5,7 +5,7 @@ use agrail::StoreError;
 use agrail::action::Action;
 use agrail::approvals::{ApprovalError, Approvals, Word};
 use agrail::embed::{MINILM_DIMENSIONS, MINILM_ID};
-use agrail::learn::{Feedback, feedback};
+use agrail::learn::{Feedback, apply_feedback};
 use agrail::memory::Memory;
 use agrail::{Decision, Guard};
 use serde_json::json;
@@ -92,7 +92,7 @@ async fn covered(root: &Path, first: &Action, others: &[Action]) -> Vec<bool> {
     let asked = guard.check(first, &context).await;
     assert_eq!(asked.decision, Decision::Ask, "{}", asked.reason);
     guard.settle().await.unwrap();
-    feedback::learn(&memory, &asked.id, Feedback::Approve { uses: 100, days: 1 }, "me").unwrap();
+    apply_feedback(&memory, &asked.id, Feedback::Approve { uses: 100, days: 1 }, "me").unwrap();
     let mut allowed = Vec::new();
     for action in others {
         allowed.push(guard.check(action, &context).await.decision == Decision::Allow);
@@ -173,7 +173,7 @@ async fn an_in_house_program_is_approved_by_its_content() {
     let guard = Guard::builder().memory(memory.clone()).build().unwrap();
     let asked = guard.check(&shell("deployctl status"), &context).await;
     guard.settle().await.unwrap();
-    feedback::learn(&memory, &asked.id, Feedback::Approve { uses: 5, days: 1 }, "me").unwrap();
+    apply_feedback(&memory, &asked.id, Feedback::Approve { uses: 5, days: 1 }, "me").unwrap();
     write(b"\x7fELF two");
     assert_eq!(guard.check(&shell("deployctl status"), &context).await.decision, Decision::Ask);
     write(b"\x7fELF one");

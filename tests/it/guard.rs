@@ -4,7 +4,7 @@ use agrail::action::{Action, Context, Identity};
 use agrail::check::Outcome;
 use agrail::embed::{EmbedError, Embedder, MINILM_DIMENSIONS, MINILM_ID};
 use agrail::guard::UnknownPrograms;
-use agrail::learn::{Feedback, Learnt, feedback};
+use agrail::learn::{Feedback, Learnt, apply_feedback};
 use agrail::machine::Environment;
 use agrail::memory::Memory;
 use agrail::verdict::Basis;
@@ -214,20 +214,20 @@ async fn an_approval_covers_exactly_one_action_a_few_times_and_never_a_forbid() 
     let verdict = decide(&guard, &context, command).await;
     assert_eq!((verdict.decision, verdict.ask_of), (Decision::Ask, Some("model")), "{}", verdict.reason);
     guard.settle().await.unwrap();
-    feedback::learn(&memory, &verdict.id, Feedback::Approve { uses: 2, days: 1 }, "operator").unwrap();
+    apply_feedback(&memory, &verdict.id, Feedback::Approve { uses: 2, days: 1 }, "operator").unwrap();
     for expected in [Decision::Allow, Decision::Allow, Decision::Ask] {
         let verdict = decide(&guard, &context, command).await;
         assert_eq!(verdict.decision, expected, "{}", verdict.reason);
     }
-    feedback::learn(&memory, &verdict.id, Feedback::Approve { uses: 5, days: 1 }, "operator").unwrap();
+    apply_feedback(&memory, &verdict.id, Feedback::Approve { uses: 5, days: 1 }, "operator").unwrap();
     let other = decide(&guard, &context, "cp project/b.txt notes.txt && rm -rf project").await;
     assert_eq!(other.decision, Decision::Ask, "another action");
     let denied = decide(&guard, &context, "rm -rf /etc").await;
     guard.settle().await.unwrap();
-    assert!(feedback::learn(&memory, &denied.id, Feedback::Approve { uses: 1, days: 1 }, "operator").is_err());
+    assert!(apply_feedback(&memory, &denied.id, Feedback::Approve { uses: 1, days: 1 }, "operator").is_err());
     let unknown = decide(&guard, &context, "frobnicate").await;
     guard.settle().await.unwrap();
-    assert!(feedback::learn(&memory, &unknown.id, Feedback::Approve { uses: 1, days: 1 }, "operator").is_err());
+    assert!(apply_feedback(&memory, &unknown.id, Feedback::Approve { uses: 1, days: 1 }, "operator").is_err());
 }
 
 #[tokio::test]
@@ -239,7 +239,7 @@ async fn an_incident_is_remembered_however_the_action_is_dressed_up() {
     let verdict = decide(&guard, &context, "rm -r project/ledger").await;
     assert_eq!(verdict.decision, Decision::Allow);
     guard.settle().await.unwrap();
-    feedback::learn(&memory, &verdict.id, Feedback::Incident, "operator").unwrap();
+    apply_feedback(&memory, &verdict.id, Feedback::Incident, "operator").unwrap();
     for command in [
         "rm -r ~/project/ledger",
         "echo hi; cd project && rm ledger/2024.csv",
@@ -254,7 +254,7 @@ async fn an_incident_is_remembered_however_the_action_is_dressed_up() {
     // another operator's word takes it back
     let verdict = decide(&guard, &context, "rm -r ~/project/ledger").await;
     guard.settle().await.unwrap();
-    let taken = feedback::learn(&memory, &verdict.id, Feedback::FalsePositive, "operator").unwrap();
+    let taken = apply_feedback(&memory, &verdict.id, Feedback::FalsePositive, "operator").unwrap();
     assert!(matches!(taken, Learnt::Entry(_)));
     assert_eq!(decide(&guard, &context, "rm -r ~/project/ledger").await.decision, Decision::Allow);
 }
@@ -267,7 +267,7 @@ async fn memory_never_lifts_a_forbid_of_policy() {
     let guard = Guard::builder().memory(memory.clone()).build().unwrap();
     let verdict = decide(&guard, &context, "rm -rf /usr/bin").await;
     guard.settle().await.unwrap();
-    let said = feedback::learn(&memory, &verdict.id, Feedback::FalsePositive, "operator").unwrap();
+    let said = apply_feedback(&memory, &verdict.id, Feedback::FalsePositive, "operator").unwrap();
     assert!(matches!(said, Learnt::PolicyDecided(by) if by.starts_with("policy:")));
     assert_eq!(decide(&guard, &context, "rm -rf /usr/bin").await.decision, Decision::Deny);
 }
@@ -317,12 +317,12 @@ async fn what_is_said_of_one_report_leaves_the_others_as_they_are() {
         let verdict = decide(&guard, &context, &command).await;
         assert_eq!(verdict.decision, Decision::Allow, "{command}");
         guard.settle().await.unwrap();
-        feedback::learn(&memory, &verdict.id, Feedback::Incident, "operator").unwrap();
+        apply_feedback(&memory, &verdict.id, Feedback::Incident, "operator").unwrap();
         reports.push(command);
     }
     let first = decide(&guard, &context, &reports[0]).await;
     guard.settle().await.unwrap();
-    feedback::learn(&memory, &first.id, Feedback::FalsePositive, "operator").unwrap();
+    apply_feedback(&memory, &first.id, Feedback::FalsePositive, "operator").unwrap();
     assert_eq!(decide(&guard, &context, &reports[0]).await.decision, Decision::Allow);
     for command in &reports[1..] {
         assert_eq!(decide(&guard, &context, command).await.decision, Decision::Deny, "{command}");
@@ -331,13 +331,13 @@ async fn what_is_said_of_one_report_leaves_the_others_as_they_are() {
     let files: Vec<String> = (0..80).map(|n| format!("project/deep/a/b/c/d/e/f{n}")).collect();
     let verdict = decide(&guard, &context, &format!("rm {}", files.join(" "))).await;
     guard.settle().await.unwrap();
-    feedback::learn(&memory, &verdict.id, Feedback::Incident, "operator").unwrap();
+    apply_feedback(&memory, &verdict.id, Feedback::Incident, "operator").unwrap();
     for file in [&files[0], &files[40], &files[79]] {
         assert_eq!(decide(&guard, &context, &format!("rm {file}")).await.decision, Decision::Deny, "{file}");
     }
     // what names nothing cannot be known again, and says so
     let nothing = decide(&guard, &context, "rm \"$X\"").await;
     guard.settle().await.unwrap();
-    let refused = feedback::learn(&memory, &nothing.id, Feedback::Incident, "operator").unwrap_err();
+    let refused = apply_feedback(&memory, &nothing.id, Feedback::Incident, "operator").unwrap_err();
     assert!(refused.to_string().contains("names no target"), "{refused}");
 }

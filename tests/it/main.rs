@@ -24,6 +24,7 @@ mod policies;
 mod privilege;
 mod properties;
 mod provenance;
+mod public_api;
 mod recorded;
 mod research;
 mod roots;

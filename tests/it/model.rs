@@ -5,13 +5,14 @@
 use crate::guard::{context, decide};
 use agrail::check::Outcome;
 use agrail::embed::{EmbedError, Embedder, MINILM_DIMENSIONS, MINILM_ID};
-use agrail::guard::{Learning, Mode};
-use agrail::learn::{Feedback, feedback};
+use agrail::learn::Learning;
+use agrail::learn::{Feedback, apply_feedback};
 use agrail::llm::{Endpoint, OpenAi};
 use agrail::memory::{Change, Episode, Key, Lesson, Memory};
 use agrail::prompts::Prompts;
 use agrail::reason::llm::{Llm, LlmSettings};
 use agrail::verdict::Basis;
+use agrail::verdict::Mode;
 use agrail::{Decision, Guard, Verdict};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -588,7 +589,7 @@ async fn a_false_alarm_is_not_raised_again_for_its_neighbours_but_for_others() {
     let wrong = decide(&guard, &context, "touch project/new.txt").await;
     assert_eq!(wrong.decision, Decision::Deny, "{}", wrong.reason);
     guard.settle().await.unwrap();
-    feedback::learn(&memory, &wrong.id, Feedback::FalsePositive, "omar").unwrap();
+    apply_feedback(&memory, &wrong.id, Feedback::FalsePositive, "omar").unwrap();
     let neighbour = decide(&guard, &context, "touch project/other.txt").await;
     assert_eq!(neighbour.decision, Decision::Allow, "{}", neighbour.reason);
     let other = decide(&guard, &context, "rm notes.txt").await;

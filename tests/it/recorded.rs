@@ -4,12 +4,13 @@
 //! recording. The requests hold facts about owners, so they are the same only where the tests run as root.
 
 use crate::guard::{context, decide};
-use agrail::guard::{Learning, Mode};
+use agrail::learn::Learning;
 use agrail::llm::{Endpoint, LanguageModel, OpenAi, Player, Recorder};
 use agrail::memory::{self, Memory};
 use agrail::prompts::Prompts;
 use agrail::reason::llm::{Llm, LlmSettings};
 use agrail::verdict::Basis;
+use agrail::verdict::Mode;
 use agrail::{Decision, Guard};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -230,7 +230,7 @@ fn replayed(chosen: &[Entry], root: &std::path::Path, config: &Config, json: boo
     let environment = Environment::open(root)?;
     let guard = config.builder(false)?;
     let guard = if config.memory.off { guard } else { guard.memory(config.open_memory()?) };
-    let guard = guard.with(|s| s.learning = agrail::guard::Learning::Frozen).build()?;
+    let guard = guard.with(|s| s.learning = agrail::learn::Learning::Frozen).build()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let (mut differ, mut same) = (0, 0);
     for entry in chosen {

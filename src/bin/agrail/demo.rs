@@ -3,7 +3,7 @@
 use crate::show::{colour, plain};
 use agrail::action::{Action, Context, Identity};
 use agrail::embed::{MINILM_DIMENSIONS, MINILM_ID};
-use agrail::learn::{Feedback, feedback};
+use agrail::learn::{Feedback, apply_feedback};
 use agrail::machine::Environment;
 use agrail::memory::Memory;
 use agrail::replay::{self, Case, Expected, Trace, sandbox::Roots};
@@ -166,7 +166,7 @@ async fn learning(environment: &Environment) -> Result<()> {
     let verdict = guard.check(&shell(first), &context).await;
     guard.settle().await.map_err(anyhow::Error::msg)?;
     say(&mut out, first, &verdict)?;
-    feedback::learn(&memory, &verdict.id, Feedback::Incident, "operator")?;
+    apply_feedback(&memory, &verdict.id, Feedback::Incident, "operator")?;
     writeln!(out, "  an operator reports this verdict as an incident: the ledger was still needed")?;
     for command in [first, later, "rm -r ~/scratch/2024"] {
         say(&mut out, command, &guard.check(&shell(command), &context).await)?;

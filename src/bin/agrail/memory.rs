@@ -156,7 +156,7 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
                     Feedback::FalsePositive
                 }
             };
-            match learn::feedback::learn(&memory, &verdict, feedback, &who)? {
+            match learn::apply_feedback(&memory, &verdict, feedback, &who)? {
                 Learnt::Entry(entry) => {
                     about(&memory, &verdict)?;
                     changed(&entry);

@@ -1,10 +1,10 @@
 //! The `[model]` section of the configuration, and the clients that are built from it.
 
 use crate::config::Config;
-use agrail::guard::Mode;
 use agrail::llm::{Endpoint, LanguageModel, Limits, OpenAi, Prompt, Role, Turn};
 use agrail::prompts::{Prompts, UNIVERSAL};
 use agrail::reason::llm::{Llm, LlmSettings};
+use agrail::verdict::Mode;
 use anyhow::{Context as _, Result, bail};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};

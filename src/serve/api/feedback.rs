@@ -3,8 +3,8 @@
 use super::memory::memory_of;
 use super::problem::Problem;
 use super::{Answer, blocking, operator, parse_body};
-use crate::learn::feedback::{FeedbackError, learn};
 use crate::learn::{Feedback, Learnt};
+use crate::learn::{FeedbackError, apply_feedback};
 use crate::memory::Entry;
 use crate::serve::Service;
 use crate::serve::openapi::{AnyRoute, BodyErrors, ConflictError, MemoryErrors, OperatorErrors};
@@ -87,7 +87,7 @@ pub(super) async fn give_feedback(State(service): State<Service>, headers: Heade
     };
     let memory = memory_of(&service)?;
     service.live().guard.settle().await.map_err(Problem::failed)?;
-    blocking(move || match learn(&memory, &verdict, feedback, &who) {
+    blocking(move || match apply_feedback(&memory, &verdict, feedback, &who) {
         Ok(Learnt::Entry(entry)) => Ok(FeedbackResponse { learnt: Some(entry), decided_by: None }),
         Ok(Learnt::PolicyDecided(policy)) => Ok(FeedbackResponse { learnt: None, decided_by: Some(policy) }),
         Err(FeedbackError::Memory(error)) => Err(error.into()),
