@@ -20,6 +20,7 @@ pub use accounts::Account;
 pub use class::Class;
 pub use identity::FileId;
 pub use listing::{Entry, Listing};
+pub use probe::ReadError;
 pub use process::ProcessFacts;
 
 use accounts::Accounts;
@@ -47,7 +48,7 @@ pub enum MachineError {
         /// The script.
         path: String,
         /// The reason.
-        why: String,
+        why: ReadError,
     },
 }
 

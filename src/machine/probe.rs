@@ -54,29 +54,56 @@ pub(crate) fn stamp(root: &OwnedFd, path: &str) -> Option<(u64, i64, u32, u64)> 
     Some((found.stx_ino, found.stx_mtime.tv_sec, found.stx_mtime.tv_nsec, found.stx_size))
 }
 
-/// The content of a regular file of at most `max` bytes.
-pub(crate) fn read(root: &OwnedFd, path: &str, max: usize) -> Result<Vec<u8>, String> {
-    if path.contains('\0') {
-        return Err("its name holds a NUL".to_owned());
+/// Why a file was not read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The path contains a NUL byte.
+    #[error("its name holds a NUL")]
+    Nul,
+    /// It is a folder, a link to nothing, a pipe, a socket or a device.
+    #[error("it is not a regular file")]
+    NotRegular,
+    /// A read might hang.
+    #[error("it is on a network file system")]
+    Network,
+    /// It exceeds the limit, in bytes.
+    #[error("it is longer than {0} bytes")]
+    TooLong(usize),
+    /// The operating system refused.
+    #[error(transparent)]
+    System(#[from] std::io::Error),
+}
+
+impl From<Errno> for ReadError {
+    fn from(error: Errno) -> Self {
+        Self::System(error.into())
     }
-    let place = open(root, path, LOOK).map_err(|e| e.to_string())?;
-    let found = stat(&place).map_err(|e| e.to_string())?;
+}
+
+/// The content of a regular file of at most `max` bytes.
+pub(crate) fn read(root: &OwnedFd, path: &str, max: usize) -> Result<Vec<u8>, ReadError> {
+    if path.contains('\0') {
+        return Err(ReadError::Nul);
+    }
+    let place = open(root, path, LOOK)?;
+    let found = stat(&place)?;
     if FileType::from_raw_mode(found.stx_mode.into()) != FileType::RegularFile {
-        return Err("it is not a regular file".to_owned());
+        return Err(ReadError::NotRegular);
     }
     if slow(&place) {
-        return Err("it is on a network file system".to_owned());
+        return Err(ReadError::Network);
     }
     if found.stx_size > max as u64 {
-        return Err(format!("it is longer than {max} bytes"));
+        return Err(ReadError::TooLong(max));
     }
     let again = format!("/proc/self/fd/{}", place.as_raw_fd());
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = rustix::fs::open(again, flags, Mode::empty()).map_err(|e| e.to_string())?;
+    let file = rustix::fs::open(again, flags, Mode::empty())?;
     let mut content = Vec::new();
-    std::fs::File::from(file).take(max as u64 + 1).read_to_end(&mut content).map_err(|e| e.to_string())?;
+    std::fs::File::from(file).take(max as u64 + 1).read_to_end(&mut content)?;
     if content.len() > max {
-        return Err(format!("it is longer than {max} bytes"));
+        return Err(ReadError::TooLong(max));
     }
     Ok(content)
 }
