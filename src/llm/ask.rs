@@ -1,6 +1,7 @@
 //! Asks one question, validates the reply against the schema, and allows at most one repair turn.
 
-use super::{Completion, LanguageModel, Meter, ModelError, Prompt, Role, Turn, reply};
+use super::reply::{self, Malformed};
+use super::{Completion, LanguageModel, Meter, ModelError, Prompt, Role, Turn};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ pub(crate) async fn ask<T: DeserializeOwned>(
     prompt: &Prompt,
 ) -> Result<T, ModelError> {
     let first = once(model, meter, prompt).await?;
-    let why = match read(prompt, &first) {
+    let why = match parse(prompt, &first) {
         Ok(answer) => return Ok(answer),
         Err(why) => why,
     };
@@ -31,9 +32,9 @@ pub(crate) async fn ask<T: DeserializeOwned>(
         ),
     });
     let second = once(model, meter, &again).await?;
-    read(prompt, &second).map_err(|why| {
+    parse(prompt, &second).map_err(|why| {
         meter.count_malformed();
-        ModelError::Malformed(why)
+        ModelError::Malformed(why.to_string())
     })
 }
 
@@ -49,19 +50,35 @@ async fn once(model: &dyn LanguageModel, meter: &Meter, prompt: &Prompt) -> Resu
     Ok(completion)
 }
 
-fn read<T: DeserializeOwned>(prompt: &Prompt, completion: &Completion) -> Result<T, String> {
+/// Why a reply is not an answer to its prompt. The model reads the message in the repair turn.
+#[derive(Debug, thiserror::Error)]
+enum Unfit {
+    #[error("it was cut off after {0} tokens; be shorter")]
+    Cut(u64),
+    #[error("{}", .0.why)]
+    NotJson(Malformed),
+    #[error(transparent)]
+    BadSchema(Box<jsonschema::ValidationError<'static>>),
+    #[error("at {at}: {what}")]
+    Schema { at: String, what: String },
+    #[error(transparent)]
+    Form(serde_json::Error),
+}
+
+fn parse<T: DeserializeOwned>(prompt: &Prompt, completion: &Completion) -> Result<T, Unfit> {
     if completion.cut {
-        return Err(format!("it was cut off after {} tokens; be shorter", completion.tokens_out));
+        return Err(Unfit::Cut(completion.tokens_out));
     }
-    let document: Value = reply::document(&completion.text).map_err(|e| e.why)?;
+    let document: Value = reply::document(&completion.text).map_err(Unfit::NotJson)?;
     if let Some(schema) = &prompt.schema {
-        let validator = jsonschema::validator_for(&unbounded(schema.schema.clone())).map_err(|e| e.to_string())?;
+        let validator = jsonschema::validator_for(&unbounded(schema.schema.clone()))
+            .map_err(|problem| Unfit::BadSchema(Box::new(problem)))?;
         if let Some(error) = validator.iter_errors(&document).next() {
             let what: String = error.to_string().chars().filter(|c| !c.is_control()).take(160).collect();
-            return Err(format!("at {}: {what}", error.instance_path()));
+            return Err(Unfit::Schema { at: error.instance_path().to_string(), what });
         }
     }
-    serde_json::from_value(document).map_err(|e| e.to_string())
+    serde_json::from_value(document).map_err(Unfit::Form)
 }
 
 /// The schema without `maxItems`. That limit stops a rambling model if the server enforces the schema. If it does not,
