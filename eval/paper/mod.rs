@@ -154,7 +154,7 @@ impl Paper {
         slots: &[(&str, &str)],
         most: u32,
     ) -> Result<String, ModelError> {
-        let turns = template.fill(slots).map_err(ModelError::Malformed)?;
+        let turns = template.fill(slots).map_err(|e| ModelError::Malformed(e.to_string()))?;
         let prompt = Prompt::new(turns, most);
         let (limit, _) = meter.admit(&prompt)?;
         let completion = self.model.complete(&prompt, limit).await?;

@@ -56,6 +56,14 @@ pub enum PromptError {
         /// The problem.
         why: String,
     },
+    /// A slot has no value.
+    #[error("the prompt {file} is not usable: no value for {slot}")]
+    NoValue {
+        /// The file or the name of the prompt.
+        file: String,
+        /// The slot.
+        slot: String,
+    },
 }
 
 /// All prompts.
@@ -67,6 +75,7 @@ pub struct Prompts {
 /// One prompt with its slots.
 #[derive(Debug, Clone)]
 pub struct Template {
+    file: String,
     turns: Vec<(Role, Vec<Part>)>,
 }
 
@@ -108,11 +117,10 @@ impl Prompts {
     /// The turns of a prompt with its slots filled.
     ///
     /// # Errors
-    /// [`PromptError::Form`] if there is no such prompt or a value is missing.
+    /// [`PromptError::Form`] if there is no such prompt, [`PromptError::NoValue`] if a value is missing.
     pub fn fill(&self, name: &str, values: &[(&str, &str)]) -> Result<Vec<Turn>, PromptError> {
-        let missing = |why: String| PromptError::Form { file: name.to_owned(), why };
-        let template = self.known.get(name).ok_or_else(|| missing("there is no such prompt".to_owned()))?;
-        template.fill(values).map_err(missing)
+        let unknown = || PromptError::Form { file: name.to_owned(), why: "there is no such prompt".to_owned() };
+        self.known.get(name).ok_or_else(unknown)?.fill(values)
     }
 }
 
@@ -158,15 +166,16 @@ impl Template {
         }
         match slots.iter().find(|slot| found.iter().filter(|f| f == slot).count() != 1) {
             Some(slot) => Err(wrong(format!("the slot {{{{{slot}}}}} must appear exactly once"))),
-            None => Ok(Self { turns }),
+            None => Ok(Self { file: file.to_owned(), turns }),
         }
     }
 
     /// The turns with the slots filled.
     ///
     /// # Errors
-    /// Names the value that is missing.
-    pub fn fill(&self, values: &[(&str, &str)]) -> Result<Vec<Turn>, String> {
+    /// [`PromptError::NoValue`]
+    pub fn fill(&self, values: &[(&str, &str)]) -> Result<Vec<Turn>, PromptError> {
+        let missing = |slot: &str| PromptError::NoValue { file: self.file.clone(), slot: slot.to_owned() };
         let value = |name: &str| values.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
         let mut turns = Vec::with_capacity(self.turns.len());
         for (role, parts) in &self.turns {
@@ -174,7 +183,9 @@ impl Template {
             for part in parts {
                 match part {
                     Part::Text(said) => text.push_str(said),
-                    Part::Slot(name) => text.push_str(value(name).ok_or_else(|| format!("no value for {name}"))?),
+                    Part::Slot(name) => {
+                        text.push_str(value(name).ok_or_else(|| missing(name))?);
+                    }
                 }
             }
             turns.push(Turn { role: *role, text });
