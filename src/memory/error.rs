@@ -113,7 +113,7 @@ pub enum MemoryError {
         /// The file.
         file: String,
         /// The problem.
-        problem: String,
+        problem: SeedProblem,
     },
     /// A line of an import is invalid. Nothing was imported.
     #[error("import line {line}: {reason}; nothing was imported; correct the line and import again")]
@@ -129,6 +129,82 @@ pub enum MemoryError {
     /// SQLite failed in a way that no other variant covers.
     #[error("the memory's database failed: {0}; check it with `sqlite3 FILE 'pragma integrity_check'`")]
     Database(#[source] rusqlite::Error),
+}
+
+/// What is wrong with a seed file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SeedProblem {
+    /// It is not TOML of the right form; the message names line and column.
+    #[error(transparent)]
+    Form(#[from] toml::de::Error),
+    /// Two seeds of the file have the same name.
+    #[error("two seeds have the same name")]
+    SameName,
+    /// Examples of one kind are missing.
+    #[error("seed '{seed}' needs examples in both 'match' and 'not'")]
+    NoExamples {
+        /// Name of the seed.
+        seed: String,
+    },
+    /// An example of `match` does not recall the seed.
+    #[error("seed '{seed}' is not recalled by its example \"{example}\"")]
+    NotRecalled {
+        /// Name of the seed.
+        seed: String,
+        /// The example.
+        example: String,
+    },
+    /// An example of `not` recalls the seed.
+    #[error("seed '{seed}' is recalled by its example \"{example}\"")]
+    Recalled {
+        /// Name of the seed.
+        seed: String,
+        /// The example.
+        example: String,
+    },
+    /// A seed without a check would change nothing.
+    #[error("seed '{seed}' has no check")]
+    NoCheck {
+        /// Name of the seed.
+        seed: String,
+    },
+    /// Two checks have the same name and category.
+    #[error("seed '{seed}' has two checks \"{check}\" of {category}")]
+    SameCheck {
+        /// Name of the seed.
+        seed: String,
+        /// Name of the checks.
+        check: String,
+        /// Their category.
+        category: String,
+    },
+    /// A trigger or an example has the wrong form.
+    #[error("seed '{seed}': \"{text}\" should be a verb and a class, e.g. \"delete system-config\"")]
+    NotATrigger {
+        /// Name of the seed.
+        seed: String,
+        /// The trigger.
+        text: String,
+    },
+    /// A trigger names an unknown verb.
+    #[error("seed '{seed}': there is no verb \"{verb}\"; the verbs are {verbs}")]
+    NoSuchVerb {
+        /// Name of the seed.
+        seed: String,
+        /// The unknown verb.
+        verb: String,
+        /// All verbs, separated by commas.
+        verbs: String,
+    },
+    /// The memory refused the entry.
+    #[error("seed '{seed}': {why}")]
+    Refused {
+        /// The seed, by its paraphrase.
+        seed: String,
+        /// The rule that it breaks.
+        why: Refusal,
+    },
 }
 
 /// The rule of learning that a lesson broke.

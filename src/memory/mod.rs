@@ -33,7 +33,7 @@ mod tests;
 pub(crate) use entry::CONTRAST;
 pub(crate) use entry::TRIGGERS;
 pub use entry::{Approval, Authority, Diff, Entry, KEPT, Key, LearnedCheck, Provenance, Status, Trigger, pooled};
-pub use error::{MemoryError, Refusal};
+pub use error::{MemoryError, Refusal, SeedProblem};
 pub use govern::Grant;
 pub use history::{DecisionRecord, Event, Stats, Version};
 pub(crate) use index::EXACT_MAX;

@@ -7,7 +7,7 @@
 
 use super::Memory;
 use super::entry::{Authority, Entry, Key, LearnedCheck, Provenance, Status, Trigger};
-use super::error::MemoryError;
+use super::error::{MemoryError, SeedProblem};
 use super::store::{Vector, Write};
 use crate::digest::finish;
 use crate::effect::Verb;
@@ -88,8 +88,8 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::Seed`] with line and column, or with the example that fails.
     pub fn seed(&self, file: &str, text: &str) -> Result<SeedReport, MemoryError> {
-        let wrong = |problem: String| MemoryError::Seed { file: file.to_owned(), problem };
-        let parsed: File = toml::from_str(text).map_err(|e| wrong(e.to_string()))?;
+        let wrong = |problem: SeedProblem| MemoryError::Seed { file: file.to_owned(), problem };
+        let parsed: File = toml::from_str(text).map_err(|error| wrong(error.into()))?;
         let mut wanted = Vec::with_capacity(parsed.seed.len());
         for seed in parsed.seed {
             wanted.push(entry(file, seed).map_err(wrong)?);
@@ -97,14 +97,14 @@ impl Memory {
         let mut names: Vec<&str> = wanted.iter().map(|entry| entry.id.as_str()).collect();
         names.sort_unstable();
         if names.windows(2).any(|pair| matches!(pair, [a, b] if a == b)) {
-            return Err(wrong("two seeds have the same name".to_owned()));
+            return Err(wrong(SeedProblem::SameName));
         }
         self.write(|w| {
             let mut report = SeedReport::default();
             for seed in wanted {
                 let name = seed.key.natural.clone();
                 put(w, file, seed, &mut report).map_err(|error| match error {
-                    MemoryError::Refused(why) => wrong(format!("seed '{name}': {why}")),
+                    MemoryError::Refused(why) => wrong(SeedProblem::Refused { seed: name, why }),
                     other => other,
                 })?;
             }
@@ -187,26 +187,30 @@ fn keep_lessons(before: &Entry, head: &Entry, seed: &mut Entry) {
     }
 }
 
-fn entry(file: &str, seed: Seed) -> Result<Entry, String> {
+fn entry(file: &str, seed: Seed) -> Result<Entry, SeedProblem> {
     let mut triggers = seed.triggers.iter().map(|t| trigger(&seed.name, t)).collect::<Result<Vec<_>, _>>()?;
     triggers.sort();
     for (examples, expected) in [(&seed.matches, true), (&seed.not, false)] {
         if examples.is_empty() {
-            return Err(format!("seed '{}' needs examples in both 'match' and 'not'", seed.name));
+            return Err(SeedProblem::NoExamples { seed: seed.name });
         }
         for example in examples {
             if triggers.contains(&trigger(&seed.name, example)?) != expected {
-                let word = if expected { "is not recalled" } else { "is recalled" };
-                return Err(format!("seed '{}' {word} by its example \"{example}\"", seed.name));
+                let example = example.clone();
+                return Err(match expected {
+                    true => SeedProblem::NotRecalled { seed: seed.name, example },
+                    false => SeedProblem::Recalled { seed: seed.name, example },
+                });
             }
         }
     }
     if seed.check.is_empty() {
-        return Err(format!("seed '{}' has no check", seed.name));
+        return Err(SeedProblem::NoCheck { seed: seed.name });
     }
     for (at, check) in seed.check.iter().enumerate() {
         if seed.check.iter().take(at).any(|c| c.category == check.category && c.name == check.name) {
-            return Err(format!("seed '{}' has two checks \"{}\" of {}", seed.name, check.name, check.category));
+            let (check, category) = (check.name.clone(), check.category.clone());
+            return Err(SeedProblem::SameCheck { seed: seed.name, check, category });
         }
     }
     let id = finish(Sha256::new().chain_update(file).chain_update([0]).chain_update(&seed.name));
@@ -239,15 +243,13 @@ fn entry(file: &str, seed: Seed) -> Result<Entry, String> {
     })
 }
 
-fn trigger(seed: &str, text: &str) -> Result<Trigger, String> {
+fn trigger(seed: &str, text: &str) -> Result<Trigger, SeedProblem> {
     let Some((verb, class)) = text.split_once(' ').filter(|(_, class)| !class.trim().is_empty()) else {
-        return Err(format!("seed '{seed}': \"{text}\" should be a verb and a class, e.g. \"delete system-config\""));
+        return Err(SeedProblem::NotATrigger { seed: seed.to_owned(), text: text.to_owned() });
     };
     if verb.parse::<Verb>().is_err() {
-        return Err(format!(
-            "seed '{seed}': there is no verb \"{verb}\"; the verbs are {}",
-            Verb::ALL.iter().map(|verb| verb.as_str()).collect::<Vec<_>>().join(", ")
-        ));
+        let verbs = Verb::ALL.iter().map(|verb| verb.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(SeedProblem::NoSuchVerb { seed: seed.to_owned(), verb: verb.to_owned(), verbs });
     }
     Ok(Trigger { verb: verb.to_owned(), class: class.to_owned() })
 }
