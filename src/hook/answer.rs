@@ -66,14 +66,19 @@ impl Host {
     }
 }
 
-impl FromStr for Host {
-    type Err = String;
+/// The name of a host is unknown.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown host '{0}'; use claude-code, codex or generic")]
+pub struct UnknownHost(String);
 
-    fn from_str(name: &str) -> Result<Self, String> {
+impl FromStr for Host {
+    type Err = UnknownHost;
+
+    fn from_str(name: &str) -> Result<Self, UnknownHost> {
         [Self::ClaudeCode, Self::Codex, Self::Generic]
             .into_iter()
             .find(|host| host.name() == name)
-            .ok_or_else(|| format!("unknown host '{name}'; use claude-code, codex or generic"))
+            .ok_or_else(|| UnknownHost(name.to_owned()))
     }
 }
 

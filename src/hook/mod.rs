@@ -18,7 +18,7 @@ mod session;
 mod transcript;
 pub mod trust;
 
-pub use answer::{Answer, Host};
+pub use answer::{Answer, Host, UnknownHost};
 #[cfg(feature = "mcp")]
 pub(crate) use event::words;
 pub use event::{Event, EventError, Kind, MOST_BYTES};

@@ -108,7 +108,7 @@ struct Change {
 
 /// Runs the subcommand.
 pub fn run(args: &Args, config: &crate::config::Config) -> Result<ExitCode> {
-    let host: Host = args.host.parse().map_err(anyhow::Error::msg)?;
+    let host: Host = args.host.parse()?;
     let scope = match args.scope.as_str() {
         "project" => Scope::Project,
         "machine" => Scope::Machine,
