@@ -28,21 +28,44 @@ const KNOWN: [&str; 17] = [
     "inputResponses",
 ];
 
+/// Why a message, or a call in it, cannot be used. The peer reads the text.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MessageError {
+    /// It is not JSON, or an object has a key twice.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// A key could be taken for a key of the protocol.
+    #[error("the key {0:?} differs from a key of the protocol only in case")]
+    Ambiguous(String),
+    /// A call has no id.
+    #[error("a call needs an id")]
+    NoId,
+    /// A call has no parameters.
+    #[error("a call needs params")]
+    NoParams,
+    /// A call names no tool.
+    #[error("a call needs the name of a tool")]
+    NoTool,
+    /// The arguments of a call are neither an object nor null.
+    #[error("arguments must be an object")]
+    Arguments,
+}
+
 /// Parses a message and rejects ambiguous ones: duplicate keys, and keys that differ from a key of the protocol only in
 /// case. Of two such keys, the parser on the other side might use the one that was not checked.
 ///
 /// # Errors
-/// A description of the problem.
-pub(super) fn read(line: &str) -> Result<Value, String> {
+/// [`MessageError::Json`], [`MessageError::Ambiguous`]
+pub(super) fn parse(line: &str) -> Result<Value, MessageError> {
     let mut reader = serde_json::Deserializer::from_str(line);
-    let value = Once.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
-    let value = value.map_err(|why| why.to_string())?;
+    let value = Once.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value))?;
     let parts = [Some(&value), value.get("params"), value.get("result")];
     let tools = value.pointer("/result/tools").and_then(Value::as_array);
     for part in parts.into_iter().flatten().chain(tools.into_iter().flatten()) {
         let twin = |key: &&String| KNOWN.iter().any(|known| known.eq_ignore_ascii_case(key) && known != key);
         if let Some(key) = part.as_object().and_then(|fields| fields.keys().find(twin)) {
-            return Err(format!("the key {key:?} differs from a key of the protocol only in case"));
+            return Err(MessageError::Ambiguous(key.clone()));
         }
     }
     Ok(value)
@@ -125,16 +148,16 @@ impl Call {
     /// Parses a `tools/call`.
     ///
     /// # Errors
-    /// A description of what is missing.
-    pub fn read(message: &Value) -> Result<Self, String> {
-        let id = message.get("id").filter(|id| id.is_string() || id.is_number()).ok_or("a call needs an id")?;
-        let params = message.get("params").ok_or("a call needs params")?;
+    /// [`MessageError`] names what is missing.
+    pub fn read(message: &Value) -> Result<Self, MessageError> {
+        let id = message.get("id").filter(|id| id.is_string() || id.is_number()).ok_or(MessageError::NoId)?;
+        let params = message.get("params").ok_or(MessageError::NoParams)?;
         let tool = params.get("name").and_then(Value::as_str).filter(|name| !name.trim().is_empty());
         let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
         if !arguments.is_object() && !arguments.is_null() {
-            return Err("arguments must be an object".to_owned());
+            return Err(MessageError::Arguments);
         }
-        Ok(Self { id: id.clone(), tool: tool.ok_or("a call needs the name of a tool")?.to_owned(), arguments })
+        Ok(Self { id: id.clone(), tool: tool.ok_or(MessageError::NoTool)?.to_owned(), arguments })
     }
 }
 

@@ -27,13 +27,13 @@ mod pins;
 mod sse;
 pub mod stdio;
 
-pub use message::Call;
+pub use message::{Call, MessageError};
 pub use pins::{PinError, Pins, Tool};
 
 use crate::Guard;
 use crate::action::{Action, Context, Observation};
 use crate::hook::{Desk, SessionError, Sessions, words};
-use crate::verdict::Decision;
+use crate::verdict::{Decision, Verdict};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -84,6 +84,25 @@ impl House {
     }
 }
 
+/// Why a call must not be made. The model reads the text.
+#[derive(Debug, thiserror::Error)]
+enum Blocked {
+    #[error(transparent)]
+    Observations(#[from] SessionError),
+    #[error("cannot record that the call reads credentials")]
+    Unrecorded(#[source] SessionError),
+    #[error("{} [{}]", said(.0), .0.id)]
+    Deny(Box<Verdict>),
+    #[error("{}; to allow it once, a person runs: agrail approvals approve {}; then try again", said(.0), .0.id)]
+    Ask(Box<Verdict>),
+}
+
+/// Reason and advice of a verdict.
+fn said(verdict: &Verdict) -> String {
+    let advice = verdict.advice.as_deref().map(|advice| format!(" ({advice})")).unwrap_or_default();
+    format!("{}{advice}", verdict.reason)
+}
+
 /// One connection between a client and the server.
 #[derive(Debug)]
 pub struct Proxy {
@@ -103,7 +122,7 @@ impl Proxy {
     /// Handles a message of the client. `exchange`: id of the exchange that will carry the answer, if one connection
     /// has several exchanges; otherwise empty.
     pub async fn from_client(&mut self, exchange: &str, line: &str) -> Fate {
-        let message = match message::read(line) {
+        let message = match message::parse(line) {
             Ok(message @ Value::Object(_)) => message,
             Ok(_) => return Fate::Answer(Some(message::error(&Value::Null, -32600, "expected one JSON object"))),
             Err(why) => {
@@ -117,13 +136,13 @@ impl Proxy {
                     Fate::Pass => Fate::Instead(message),
                     fate => fate,
                 },
-                Err(why) => Fate::Answer(Some(message::error(&id.unwrap_or_default(), -32602, &why))),
+                Err(why) => Fate::Answer(Some(message::error(&id.unwrap_or_default(), -32602, &why.to_string()))),
             },
             Some(Some("resources/read")) => match message::resource(&message) {
                 None => Fate::Pass,
                 Some((tool, arguments)) => match self.judged(tool, arguments).await {
                     Ok(()) => Fate::Instead(message),
-                    Err(why) => Fate::Answer(Some(message::error(&id.unwrap_or_default(), -32000, &why))),
+                    Err(why) => Fate::Answer(Some(message::error(&id.unwrap_or_default(), -32000, &why.to_string()))),
                 },
             },
             Some(Some("tools/list")) => self.waits(exchange, id.as_ref(), Pending::List),
@@ -144,34 +163,28 @@ impl Proxy {
             return Fate::Answer(Some(message::blocked(&call.id, &format!("{} was not called: {why}", call.tool))));
         }
         match self.judged(&call.tool, call.arguments.clone()).await {
-            Err(why) => Fate::Answer(Some(message::blocked(&call.id, &why))),
+            Err(why) => Fate::Answer(Some(message::blocked(&call.id, &why.to_string()))),
             Ok(()) => self.waits(exchange, Some(&call.id), Pending::Call(call.tool.clone())),
         }
     }
 
-    /// Asks the guard about a call. `Err`: the call must not be made, and why.
-    async fn judged(&mut self, tool: &str, arguments: Value) -> Result<(), String> {
+    /// Asks the guard about a call. `Err`: the call must not be made.
+    async fn judged(&mut self, tool: &str, arguments: Value) -> Result<(), Blocked> {
         let house = Arc::clone(&self.house);
         let mut context = Context::new(house.desk.identity.clone(), house.desk.environment.clone());
         "mcp".clone_into(&mut context.agent);
         context.request.clone_from(&house.request);
-        match house.sessions.observed(&house.session) {
-            Ok((observations, held)) => (context.observations, context.held) = (observations, held),
-            Err(problem) => return Err(problem.to_string()),
-        }
+        (context.observations, context.held) = house.sessions.observed(&house.session)?;
         let action = Action::ToolCall { server: Some(house.server.clone()), tool: tool.to_owned(), arguments };
         let verdict = house.guard.check(&action, &context).await;
-        let advice = verdict.advice.as_deref().map(|advice| format!(" ({advice})")).unwrap_or_default();
         match verdict.decision {
             // without an id of the call, the record counts at once
-            Decision::Allow if verdict.secrets => (house.sessions.may_hold(&house.session, None, tool))
-                .map_err(|_| "cannot record that the call reads credentials".to_owned()),
+            Decision::Allow if verdict.secrets => {
+                house.sessions.may_hold(&house.session, None, tool).map_err(Blocked::Unrecorded)
+            }
             Decision::Allow => Ok(()),
-            Decision::Deny => Err(format!("{}{advice} [{}]", verdict.reason, verdict.id)),
-            Decision::Ask => Err(format!(
-                "{}{advice}; to allow it once, a person runs: agrail approvals approve {}; then try again",
-                verdict.reason, verdict.id
-            )),
+            Decision::Deny => Err(Blocked::Deny(Box::new(verdict))),
+            Decision::Ask => Err(Blocked::Ask(Box::new(verdict))),
         }
     }
 
@@ -209,7 +222,7 @@ impl Proxy {
     /// [`SessionError`], [`PinError`]: an observation or a listed tool could not be recorded; the message must not be
     /// forwarded.
     pub fn from_server(&mut self, exchange: &str, line: &str) -> Result<Fate, ProxyError> {
-        let Ok(message @ Value::Object(_)) = message::read(line) else {
+        let Ok(message @ Value::Object(_)) = message::parse(line) else {
             // not a message, so the client loses nothing
             return Ok(Fate::Answer(None));
         };
