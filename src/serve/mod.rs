@@ -23,7 +23,7 @@ mod run;
 #[cfg(feature = "mcp")]
 pub(crate) use auth::host_and_origin_allowed;
 pub use auth::{Token, TokenError};
-pub use reload::{ReloadError, Reloaded};
+pub use reload::{LoadError, ReloadError, Reloaded};
 pub use run::run;
 #[cfg(feature = "mcp")]
 pub(crate) use run::serve_router;

@@ -15,8 +15,11 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
+/// Why a configuration cannot be loaded: an error of the program that reads it.
+pub type LoadError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Reads configuration and policies, and builds the guard from them.
-pub(super) struct ConfigLoader(Box<dyn Fn() -> Result<(Guard, Settings), String> + Send + Sync>);
+pub(super) struct ConfigLoader(Box<dyn Fn() -> Result<(Guard, Settings), LoadError> + Send + Sync>);
 
 impl std::fmt::Debug for ConfigLoader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -44,7 +47,7 @@ pub enum ReloadError {
     Fixed,
     /// The configuration or a policy is invalid.
     #[error("invalid configuration: {0}")]
-    Broken(String),
+    Broken(LoadError),
     /// The new configuration stops less, and no operator has accepted that.
     #[error("the new configuration is weaker: {}; an operator can accept it with POST /v1/reload and {{\"weaker\": true}}", .0.join("; "))]
     Weaker(Vec<String>),
@@ -61,7 +64,7 @@ impl Service {
     /// [`ReloadError::Broken`]
     pub fn reloading(
         environment: Option<Environment>,
-        load: impl Fn() -> Result<(Guard, Settings), String> + Send + Sync + 'static,
+        load: impl Fn() -> Result<(Guard, Settings), LoadError> + Send + Sync + 'static,
     ) -> Result<Self, ReloadError> {
         let (guard, settings) = load().map_err(ReloadError::Broken)?;
         Ok(Self::with_loader(guard, environment, settings, Some(ConfigLoader(Box::new(load)))))
@@ -86,7 +89,7 @@ impl Service {
             Ok(loaded) => loaded,
             Err(why) => {
                 note(&old, &format!("{who} asked to reload the configuration; it stays as it was: {why}"))?;
-                tracing::error!(why, "the configuration was not replaced: it is invalid");
+                tracing::error!(%why, "the configuration was not replaced: it is invalid");
                 return Err(ReloadError::Broken(why));
             }
         };

@@ -63,7 +63,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
             }
             Ok((config.shadowed(true, settings.shadow)?.build()?, settings))
         };
-        read().map_err(|why: anyhow::Error| format!("{why:#}"))
+        read().map_err(|why: anyhow::Error| anyhow!("{why:#}").into())
     })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
