@@ -187,7 +187,7 @@ async fn checks(context: &Context, model: &MiniLm, checks: usize) -> Result<(Lat
         ensure!(decision == Decision::Ask, "an unknown program should get ask; its decision is {decision}");
         embedding.push(time);
     }
-    guard.settle().await.map_err(anyhow::Error::msg)?;
+    guard.settle().await?;
     Ok((screen, latency(cached), latency(embedding)))
 }
 

@@ -30,7 +30,7 @@ use crate::approvals::Approvals;
 use crate::audit::Audit;
 use crate::check::{Answerer, CheckKind, Evidence, Finding, Outcome, Response, Severity, Source, Stage};
 use crate::embed::Embedder;
-use crate::learn::{self, Learning};
+use crate::learn::{self, JournalError, Learning};
 use crate::llm::Meter;
 use crate::memory::{self, Memory};
 use crate::policy::Policy;
@@ -183,9 +183,9 @@ impl Guard {
     ///
     /// # Errors
     /// The first problem of the journal since the last call.
-    pub async fn settle(&self) -> Result<(), String> {
+    pub async fn settle(&self) -> Result<(), JournalError> {
         let Some(journal) = self.inner.journal.clone() else { return Ok(()) };
-        tokio::task::spawn_blocking(move || journal.settle()).await.map_err(|e| e.to_string())?
+        tokio::task::spawn_blocking(move || journal.settle()).await.map_err(|_| JournalError::Ended)?
     }
 
     /// The deterministic stages; `None` if they panicked.
@@ -255,7 +255,7 @@ impl Guard {
             // recording may be slow; it does not change the verdict
             let kept = journal.keep(episode).instrument(debug_span!("record"));
             if tokio::time::timeout(RECORDING, kept).await.is_err() {
-                journal.lost("a decision could not be recorded in time");
+                journal.lost(JournalError::Late);
             }
         }
         answered

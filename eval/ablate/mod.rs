@@ -229,7 +229,7 @@ async fn one(
         Decider::Guard(guard) => {
             let verdict = guard.check(&action, &context).await;
             step.wall_us = verdict.cost.wall_us;
-            guard.settle().await.map_err(anyhow::Error::msg)?;
+            guard.settle().await?;
             step.decision = verdict.decision.to_string();
             (step.model_calls, step.malformed) = (verdict.cost.model_calls.into(), verdict.cost.malformed.into());
             (step.tokens_in, step.tokens_out) = (verdict.cost.tokens_in, verdict.cost.tokens_out);

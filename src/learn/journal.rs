@@ -8,7 +8,7 @@ use super::{approvable, embedded_text, kinds, signature, targets};
 use crate::action::Context;
 use crate::check::{Authority, Outcome, Source};
 use crate::embed::Embedder;
-use crate::memory::{self, Change, DecisionRecord, Lesson, Memory, Rule};
+use crate::memory::{self, Change, DecisionRecord, Lesson, Memory, MemoryError, Rule};
 use crate::reason::{Case, rules};
 use crate::verdict::{Basis, Decision, Verdict};
 use serde_json::json;
@@ -17,6 +17,21 @@ use tokio::sync::mpsc;
 
 /// Most records in the queue.
 const WAITING: usize = 1024;
+
+/// Why a decision or a lesson was lost. Clones share the cause.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The memory could not be written.
+    #[error(transparent)]
+    Memory(Arc<MemoryError>),
+    /// The thread that writes has ended.
+    #[error("the thread that records decisions has ended")]
+    Ended,
+    /// The queue was full for too long.
+    #[error("a decision could not be recorded in time")]
+    Late,
+}
 
 /// One finished check.
 #[derive(Debug)]
@@ -37,7 +52,7 @@ pub struct Episode {
 
 enum Order {
     Keep(Box<Episode>, Vec<Lesson>),
-    Settle(std_mpsc::Sender<Result<(), String>>),
+    Settle(std_mpsc::Sender<Result<(), JournalError>>),
 }
 
 /// Writes episodes to a memory. Clones share one thread, which ends when the last clone is dropped.
@@ -45,7 +60,7 @@ enum Order {
 pub struct Journal {
     orders: mpsc::Sender<Order>,
     embedder: Option<Arc<dyn Embedder>>,
-    problem: Arc<Mutex<Option<String>>>,
+    problem: Arc<Mutex<Option<JournalError>>>,
 }
 
 impl std::fmt::Debug for Journal {
@@ -164,11 +179,12 @@ impl Journal {
                 match order {
                     Order::Keep(episode, lessons) => {
                         let record = episode.record(memory.version());
-                        let kept = memory.record_decision(&record).map_err(|e| e.to_string());
+                        let kept = memory.record_decision(&record);
                         let rule = if episode.learning == Learning::AtOnce { Rule::AtOnce } else { Rule::TwoPhase };
-                        let learn = |l: &Lesson| memory.learn_by(l, rule).map(drop).map_err(|e| e.to_string());
+                        let learn = |l: &Lesson| memory.learn_by(l, rule).map(drop);
                         let learnt = lessons.iter().try_for_each(learn);
                         if let Err(why) = kept.and(learnt) {
+                            let why = JournalError::Memory(Arc::new(why));
                             noted.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
                         }
                     }
@@ -186,25 +202,22 @@ impl Journal {
     pub async fn keep(&self, episode: Episode) {
         let lessons = episode.lessons(self.embedder.as_deref()).await;
         if self.orders.send(Order::Keep(Box::new(episode), lessons)).await.is_err() {
-            let why = "the thread that records decisions has ended".to_owned();
-            self.problem.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+            self.lost(JournalError::Ended);
         }
     }
 
     /// Notes that a record was lost; [`Journal::settle`] reports it.
-    pub fn lost(&self, why: &str) {
-        self.problem.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| why.to_owned());
+    pub fn lost(&self, why: JournalError) {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
     }
 
     /// Blocks until the thread has processed its queue.
     ///
     /// # Errors
     /// The first problem since the last call.
-    pub fn settle(&self) -> Result<(), String> {
+    pub fn settle(&self) -> Result<(), JournalError> {
         let (reply, answer) = std_mpsc::channel();
-        self.orders
-            .blocking_send(Order::Settle(reply))
-            .map_err(|_| "the thread that records decisions has ended".to_owned())?;
-        answer.recv().map_err(|_| "the thread that records decisions has ended".to_owned())?
+        self.orders.blocking_send(Order::Settle(reply)).map_err(|_| JournalError::Ended)?;
+        answer.recv().map_err(|_| JournalError::Ended)?
     }
 }

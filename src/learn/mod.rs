@@ -11,7 +11,7 @@ mod journal;
 mod refined;
 
 pub use feedback::{Feedback, FeedbackError, Learnt, apply_feedback};
-pub use journal::{Episode, Journal};
+pub use journal::{Episode, Journal, JournalError};
 pub use refined::Refined;
 
 use crate::action::Context;

@@ -164,7 +164,7 @@ async fn learning(environment: &Environment) -> Result<()> {
     };
     writeln!(out, "\nLearning from feedback:")?;
     let verdict = guard.check(&shell(first), &context).await;
-    guard.settle().await.map_err(anyhow::Error::msg)?;
+    guard.settle().await?;
     say(&mut out, first, &verdict)?;
     apply_feedback(&memory, &verdict.id, Feedback::Incident, "operator")?;
     writeln!(out, "  an operator reports this verdict as an incident: the ledger was still needed")?;
