@@ -23,7 +23,7 @@ mod work;
 pub use fetch::{FetchError, FetchLimits, Fetched, Fetcher, Hop};
 pub use html::html;
 pub use mind::Mind;
-pub use page::{Page, Passage};
+pub use page::{Page, PageError, Passage};
 pub use report::{Citation, Cost, Dropped, KeyPoint, Missing, Note, Report, Span, Step};
 
 use crate::Guard;

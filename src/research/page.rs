@@ -63,6 +63,21 @@ pub struct Passage {
     pub withheld: Option<&'static str>,
 }
 
+/// Why a page is not read. None of it is, then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PageError {
+    /// Laying it out panicked.
+    #[error("it cannot be laid out")]
+    Layout,
+    /// The detector cannot tell all of its encoded or hidden texts apart.
+    #[error("it has more encoded or hidden texts in it than can be told apart")]
+    TooManyTexts,
+    /// It hides more texts than the limit.
+    #[error("it hides more than can be kept apart")]
+    HidesTooMuch,
+}
+
 impl Page {
     /// What a passage says.
     #[must_use]
@@ -85,13 +100,13 @@ impl Page {
     /// Reads a page. `steps`: the goal asks how something is done, so that imperatives may be what is wanted.
     ///
     /// # Errors
-    /// Why it cannot be read as a whole: then none of it is.
-    pub async fn read(fetched: Fetched, detector: &Detector, steps: bool) -> Result<Self, &'static str> {
+    /// [`PageError`]
+    pub async fn read(fetched: Fetched, detector: &Detector, steps: bool) -> Result<Self, PageError> {
         let laid_out = tokio::task::spawn_blocking(move || lay_out(fetched)).await;
-        let mut page = laid_out.map_err(|_| "it cannot be laid out")??;
+        let mut page = laid_out.map_err(|_| PageError::Layout)??;
         // what the guard will be told of the page has to be readable as a whole, or it could allow nothing any more
         if detector.scan(&page.everything()).unread_bytes > 0 {
-            return Err("it has more encoded or hidden texts in it than can be told apart");
+            return Err(PageError::TooManyTexts);
         }
         let mut barred = Vec::new();
         for chunk in chunks(&page.text) {
@@ -101,7 +116,7 @@ impl Page {
                 None => detector.scan(part),
             };
             if report.unread_bytes > 0 {
-                return Err("it has more encoded or hidden texts in it than can be told apart");
+                return Err(PageError::TooManyTexts);
             }
             barred.extend(suspects(&report, chunk));
         }
@@ -144,7 +159,7 @@ fn suspects(report: &Report, chunk: Range<usize>) -> Vec<Range<usize>> {
     strong.map(|s| s.span.start + chunk.start..s.span.end + chunk.start).collect()
 }
 
-fn lay_out(fetched: Fetched) -> Result<Page, &'static str> {
+fn lay_out(fetched: Fetched) -> Result<Page, PageError> {
     let Fetched { url, kind, text: source, cut } = fetched;
     let base = Url::parse(&url).ok();
     let mut page = Page {
@@ -160,7 +175,7 @@ fn lay_out(fetched: Fetched) -> Result<Page, &'static str> {
     let text = if kind.contains("html") {
         let Unshown { texts, unread, mut cuts } = unshown(&source);
         if unread > 0 {
-            return Err("it hides more than can be kept apart");
+            return Err(PageError::HidesTooMuch);
         }
         page.hidden = (texts.iter().filter(|h| h.why != Unseen::Attribute).take(QUOTED.0))
             .map(|h| (why(h.why).to_owned(), short(&h.text, QUOTED.1)))

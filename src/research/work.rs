@@ -3,7 +3,7 @@
 use super::contract::{Claim, Contract, POINTS, content};
 use super::page::short;
 use super::report::{Citation, Dropped, KeyPoint, Missing, Note, Report, Step};
-use super::{Event, Fetched, Hop, Page, Passage, Researcher};
+use super::{Event, FetchError, Fetched, Hop, Page, PageError, Passage, Researcher};
 use crate::action::{Action, Context, Observation};
 use crate::injection::Detector;
 use crate::llm::Meter;
@@ -21,6 +21,32 @@ const OBSERVED: usize = 256 << 10;
 const EXTRACTED: usize = 3;
 /// Longest time to lay a page out and look for orders in it.
 const READING: Duration = Duration::from_secs(20);
+
+/// Why a page is missing from the report, as the report says it.
+#[derive(Debug, thiserror::Error)]
+enum Unread {
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    #[error("redirected: {0}")]
+    Redirected(#[source] Box<Self>),
+    #[error("redirected to {0}, which was not named; --elsewhere permits it")]
+    Elsewhere(String),
+    #[error("its address would give away {0}")]
+    GivesAway(String),
+    #[error("{decision}: {reason}")]
+    Guard { decision: Decision, reason: String },
+    #[error("it takes too long to read")]
+    Slow,
+    #[error(transparent)]
+    Page(#[from] PageError),
+}
+
+impl Unread {
+    /// The same, met on a redirect.
+    fn redirected(problem: impl Into<Self>) -> Self {
+        Self::Redirected(Box::new(problem.into()))
+    }
+}
 
 /// The work on one goal.
 pub(super) struct Work<'a> {
@@ -64,7 +90,7 @@ impl Work<'_> {
                 Ok(fetched) => {
                     (self.told)(Event::Begins("reading", &url));
                     let read = tokio::time::timeout(READING, Page::read(fetched, &detector, steps)).await;
-                    read.unwrap_or(Err("it takes too long to read")).map_err(str::to_owned)
+                    read.map_err(|_| Unread::Slow).and_then(|read| Ok(read?))
                 }
                 Err(why) => Err(why),
             };
@@ -82,6 +108,7 @@ impl Work<'_> {
                     self.report.cost.pages += 1;
                 }
                 Err(why) => {
+                    let why = why.to_string();
                     (self.told)(Event::Refused(&url, &why));
                     self.missed(&url, why);
                 }
@@ -108,46 +135,45 @@ impl Work<'_> {
     }
 
     /// One page; each hop on the way to it is an action.
-    async fn fetch(&mut self, url: &str) -> Result<Fetched, String> {
+    async fn fetch(&mut self, url: &str) -> Result<Fetched, Unread> {
         let fetcher = &self.agent.fetcher;
         self.admitted(url).await?;
-        let mut hops = fetcher.start(url).await.map_err(|e| e.to_string())?;
+        let mut hops = fetcher.start(url).await?;
         loop {
-            match fetcher.hop(&hops).await.map_err(|e| e.to_string())? {
+            match fetcher.hop(&hops).await? {
                 Hop::Page(page) => return Ok(page),
                 Hop::Redirect(location) => {
                     // everything that can be said against it is said before its host is looked up
-                    let to = hops.next(&location).map_err(|e| format!("redirected: {e}"))?;
+                    let to = hops.next(&location).map_err(|e| Unread::redirected(FetchError::from(e)))?;
                     let from = hops.current().admitted.url();
                     let origin = to.url().origin();
                     let named = self.origins.contains(&origin) || moved(from, to.url());
                     if !self.agent.settings.elsewhere && !named {
-                        let host = to.url().host_str().unwrap_or_default();
-                        return Err(format!("redirected to {host}, which was not named; --elsewhere permits it"));
+                        return Err(Unread::Elsewhere(to.url().host_str().unwrap_or_default().to_owned()));
                     }
                     let url = to.url().to_string();
-                    fetcher.judge(&url).map_err(|e| format!("redirected: {e}"))?;
-                    self.admitted(&url).await.map_err(|e| format!("redirected: {e}"))?;
+                    fetcher.judge(&url).map_err(Unread::redirected)?;
+                    self.admitted(&url).await.map_err(Unread::redirected)?;
                     if !self.origins.contains(&origin) {
                         self.origins.push(origin);
                     }
-                    hops.go(to).await.map_err(|e| format!("redirected: {e}"))?;
+                    hops.go(to).await.map_err(|e| Unread::redirected(FetchError::from(e)))?;
                 }
             }
         }
     }
 
-    async fn admitted(&mut self, url: &str) -> Result<(), String> {
+    async fn admitted(&mut self, url: &str) -> Result<(), Unread> {
         // an address that the user gave may speak of what the user wants to know, and so may what it leads to
         let given = self.context.request.lines().any(|line| same_page(line, url));
         let what = if given { self.secrets.leaves(url) } else { self.protected.leaves(url) };
         if let Some(what) = what {
-            return Err(format!("its address would give away {what}"));
+            return Err(Unread::GivesAway(what.to_owned()));
         }
         let verdict = self.checked(&Action::Fetch { url: url.to_owned() }).await;
         match verdict.decision {
             Decision::Allow => Ok(()),
-            decision => Err(format!("{decision}: {}", verdict.reason)),
+            decision => Err(Unread::Guard { decision, reason: verdict.reason }),
         }
     }
 
