@@ -12,24 +12,34 @@ const SIZE: (u32, u32) = (760, 340);
 /// Candidates that the tree shows of each side and round.
 const SHOWN: usize = 12;
 
+/// The curves cannot be drawn.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot draw the curves: {0}")]
+pub struct DrawError(String);
+
+impl<E: std::error::Error + Send + Sync> From<DrawingAreaErrorKind<E>> for DrawError {
+    fn from(error: DrawingAreaErrorKind<E>) -> Self {
+        // the error of the back end borrows the text that is drawn into
+        Self(error.to_string())
+    }
+}
+
 /// Attack success, true positives and true negatives by round, as SVG.
 ///
 /// # Errors
-/// If it cannot be drawn.
-pub fn curves(rounds: &[Round]) -> Result<String, String> {
+/// [`DrawError`]
+pub fn curves(rounds: &[Round]) -> Result<String, DrawError> {
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
-        let drawn = |e: &dyn std::fmt::Display| e.to_string();
-        area.fill(&WHITE).map_err(|e| drawn(&e))?;
+        area.fill(&WHITE)?;
         let last = rounds.last().map_or(1, |r| r.round.max(1)) as f64;
         let mut chart = ChartBuilder::on(&area)
             .margin(14)
             .x_label_area_size(34)
             .y_label_area_size(44)
-            .build_cartesian_2d(0.0..last, 0.0..1.02)
-            .map_err(|e| drawn(&e))?;
-        chart.configure_mesh().x_desc("round").x_labels(rounds.len().max(2)).draw().map_err(|e| drawn(&e))?;
+            .build_cartesian_2d(0.0..last, 0.0..1.02)?;
+        chart.configure_mesh().x_desc("round").x_labels(rounds.len().max(2)).draw()?;
         let lines: [(&str, RGBColor, Value); 4] = [
             ("attacks not seen", RGBColor(200, 60, 40), |r| Some(r.asr)),
             ("attacks seen", RGBColor(30, 90, 170), |r| Some(r.tpr)),
@@ -42,15 +52,14 @@ pub fn curves(rounds: &[Round]) -> Result<String, String> {
                 continue;
             }
             chart
-                .draw_series(LineSeries::new(points, colour.stroke_width(2)))
-                .map_err(|e| drawn(&e))?
+                .draw_series(LineSeries::new(points, colour.stroke_width(2)))?
                 .label(name)
                 .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 18, y)], colour.stroke_width(2)));
         }
         let labels =
             chart.configure_series_labels().background_style(WHITE.mix(0.8)).border_style(BLACK.mix(0.3)).draw();
-        labels.map_err(|e| drawn(&e))?;
-        area.present().map_err(|e| drawn(&e))?;
+        labels?;
+        area.present()?;
     }
     Ok(svg)
 }
@@ -99,8 +108,8 @@ pub fn tree(lineage: &[Candidate]) -> String {
 /// The whole report.
 ///
 /// # Errors
-/// If the curves cannot be drawn.
-pub fn html(name: &str, evolved: &Evolved) -> Result<String, String> {
+/// [`DrawError`]
+pub fn html(name: &str, evolved: &Evolved) -> Result<String, DrawError> {
     let summary = &evolved.summary;
     let (before, after) = (summary.held_out.before, summary.held_out.after);
     let mut page = format!(
