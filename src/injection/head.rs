@@ -6,13 +6,50 @@
 
 use super::directive::Directive;
 use crate::embed::MINILM_DIMENSIONS;
-use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 /// The number of inputs of the combining head.
 pub(crate) const INPUTS: usize = 14;
+
+/// Why a file of weights cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HeadError {
+    /// The file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
+    /// It is not JSON of the right form.
+    #[error("{} does not contain the weights of a head", path.display())]
+    Form {
+        /// The file.
+        path: PathBuf,
+        /// The error of the parser.
+        source: serde_json::Error,
+    },
+    /// A head has the wrong number of weights.
+    #[error("{}: expected {expected} weights, found {found}", path.display())]
+    Weights {
+        /// The file.
+        path: PathBuf,
+        /// Number of weights that the head needs.
+        expected: usize,
+        /// Number of weights in the file.
+        found: usize,
+    },
+    /// A weight is infinite or not a number.
+    #[error("{}: a weight is not a finite number", path.display())]
+    NotFinite {
+        /// The file.
+        path: PathBuf,
+    },
+}
 
 /// The position of a segment in its text.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -77,19 +114,19 @@ impl Head {
     /// Loads weights from a file, such as `head.json` of a run of `agrail evolve`.
     ///
     /// # Errors
-    /// If the file cannot be read or parsed, the number of weights is wrong, or a weight is not finite.
-    pub fn load(path: &Path) -> Result<Self> {
-        let shown = path.display();
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
-        let head: Self =
-            serde_json::from_str(&text).with_context(|| format!("{shown} does not contain the weights of a head"))?;
+    /// [`HeadError`]
+    pub fn load(path: &Path) -> Result<Self, HeadError> {
+        let file = || path.to_owned();
+        let text = std::fs::read_to_string(path).map_err(|source| HeadError::Read { path: file(), source })?;
+        let head: Self = serde_json::from_str(&text).map_err(|source| HeadError::Form { path: file(), source })?;
         let sizes = [(&head.hostile, MINILM_DIMENSIONS), (&head.order, MINILM_DIMENSIONS), (&head.combine, INPUTS)];
-        for (linear, size) in sizes {
-            let has = linear.weights.len();
-            ensure!(has == size, "{shown}: expected {size} weights, found {has}");
+        for (linear, expected) in sizes {
+            let found = linear.weights.len();
+            if found != expected {
+                return Err(HeadError::Weights { path: file(), expected, found });
+            }
         }
-        ensure!(head.finite(), "{shown}: a weight is not a finite number");
-        Ok(head)
+        if head.finite() { Ok(head) } else { Err(HeadError::NotFinite { path: file() }) }
     }
 
     /// Whether every weight is a finite number.
