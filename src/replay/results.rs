@@ -2,11 +2,40 @@
 
 use super::trace::{Expected, Trace};
 use crate::verdict::{Decision, Verdict};
-use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// Why a results file cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResultsError {
+    /// The file cannot be opened.
+    #[error("cannot open {}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// A line cannot be read.
+    #[error("{place}: cannot be read")]
+    Read {
+        /// File and line.
+        place: String,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// A line is not JSON of the right form.
+    #[error("{place}: not a result")]
+    Form {
+        /// File and line.
+        place: String,
+        /// The error of the parser.
+        source: serde_json::Error,
+    },
+}
 
 /// One line of a results file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,15 +109,16 @@ impl ResultLine {
 /// Reads a results file.
 ///
 /// # Errors
-/// If the file cannot be read, or a line is not a result; the error names file and line.
-pub fn read(path: &Path) -> Result<Vec<ResultLine>> {
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+/// [`ResultsError`] names file and line.
+pub fn read(path: &Path) -> Result<Vec<ResultLine>, ResultsError> {
+    let file = File::open(path).map_err(|source| ResultsError::Open { path: path.to_owned(), source })?;
     let mut lines = Vec::new();
     for (number, line) in BufReader::new(file).lines().enumerate() {
         let place = || format!("{}:{}", path.display(), number + 1);
-        let line = line.with_context(place)?;
+        let line = line.map_err(|source| ResultsError::Read { place: place(), source })?;
         if !line.trim().is_empty() {
-            lines.push(serde_json::from_str(&line).with_context(place)?);
+            let result = serde_json::from_str(&line);
+            lines.push(result.map_err(|source| ResultsError::Form { place: place(), source })?);
         }
     }
     Ok(lines)

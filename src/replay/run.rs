@@ -3,14 +3,27 @@
 use super::results::ResultLine;
 use super::sandbox::{CaseRoot, Roots};
 use super::trace::Trace;
+use super::with_causes;
 use crate::action::{Action, Context};
 use crate::guard::Guard;
-use crate::machine::Environment;
+use crate::machine::{Environment, MachineError};
 use crate::verdict::Verdict;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc;
+
+/// Why a trace cannot be put to a guard.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PutError {
+    /// The action does not have the engine's form.
+    #[error("the action does not have the engine's form")]
+    Action(#[from] serde_json::Error),
+    /// The root cannot be opened.
+    #[error(transparent)]
+    Root(#[from] MachineError),
+}
 
 /// The outcome of one trace.
 #[derive(Debug)]
@@ -76,14 +89,14 @@ async fn in_its_root(asked: &dyn Asked, place: usize, trace: &Trace, roots: &Arc
     let Some(setup) = trace.environment.setup.clone() else {
         return match roots.shared() {
             Ok(root) => asked.ask(place, trace, &root).await,
-            Err(error) => failed(format!("{error:#}")),
+            Err(error) => failed(with_causes(&error)),
         };
     };
     let (maker, id) = (Arc::clone(roots), trace.id.clone());
     let made = tokio::task::spawn_blocking(move || maker.case(&id, Some(&setup))).await;
     let root: CaseRoot = match made {
         Ok(Ok(root)) => root,
-        Ok(Err(error)) => return failed(format!("set-up: {error:#}")),
+        Ok(Err(error)) => return failed(format!("set-up: {}", with_causes(&error))),
         Err(error) => return failed(format!("set-up: {error}")),
     };
     let mut case = asked.ask(place, trace, &root.path()).await;
@@ -98,7 +111,7 @@ pub async fn replay_one(guard: &Guard, place: usize, trace: &Trace, root: &Path)
     let (action, context) = match put(trace, root) {
         Ok(put) => put,
         Err(error) => {
-            let line = ResultLine::failed(trace, format!("{error:#}"));
+            let line = ResultLine::failed(trace, with_causes(&error));
             return Case { place, line, verdict: None, setup_exit: None };
         }
     };
@@ -109,9 +122,9 @@ pub async fn replay_one(guard: &Guard, place: usize, trace: &Trace, root: &Path)
 /// The action and the context of a trace, with `root` as the machine.
 ///
 /// # Errors
-/// If the action does not have the engine's form, or the root cannot be opened.
-pub fn put(trace: &Trace, root: &Path) -> anyhow::Result<(Action, Context)> {
-    let action: Action = serde_json::from_value(trace.action.clone()).map_err(|e| anyhow::anyhow!("action: {e}"))?;
+/// [`PutError`]
+pub fn put(trace: &Trace, root: &Path) -> Result<(Action, Context), PutError> {
+    let action: Action = serde_json::from_value(trace.action.clone())?;
     let environment = Environment::open(root)?;
     let mut context = Context::new(trace.identity.clone(), Some(environment)).with_request(trace.request.clone());
     context.agent.clone_from(&trace.agent);

@@ -2,13 +2,64 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use crate::action::{Identity, Observation};
-use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+/// Why traces cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The file cannot be opened.
+    #[error("cannot open {}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// A line cannot be read.
+    #[error("{place}: cannot be read")]
+    Read {
+        /// File and line.
+        place: String,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// A line is not JSON of the right form.
+    #[error("{place}: not a trace")]
+    Form {
+        /// File and line.
+        place: String,
+        /// The error of the parser.
+        source: serde_json::Error,
+    },
+    /// A trace has an empty id.
+    #[error("{place}: id is empty")]
+    NoId {
+        /// File and line.
+        place: String,
+    },
+    /// The action of a trace has no type.
+    #[error("{place}: action has no type")]
+    NoType {
+        /// File and line.
+        place: String,
+    },
+    /// Two traces have the same id.
+    #[error("{place}: id {id:?} was used before, at {first}")]
+    Repeated {
+        /// File and line of the second trace.
+        place: String,
+        /// The id.
+        id: String,
+        /// File and line of the first trace.
+        first: String,
+    },
+}
 
 /// One labelled action, with the context in which the agent chose it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -74,24 +125,24 @@ fn default_agent() -> String {
 /// Every line up to the limit is checked, even if its trace is not kept.
 ///
 /// # Errors
-/// If a line cannot be read, is not a trace, or repeats an id; the error names file and line.
-pub fn read(paths: &[PathBuf], limit: Option<usize>, tag: Option<&str>) -> Result<Vec<Trace>> {
+/// [`TraceError`] names file and line.
+pub fn read(paths: &[PathBuf], limit: Option<usize>, tag: Option<&str>) -> Result<Vec<Trace>, TraceError> {
     let mut traces = Vec::new();
     let mut places: HashMap<String, String> = HashMap::new();
     for path in paths {
-        let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        let file = File::open(path).map_err(|source| TraceError::Open { path: path.clone(), source })?;
         for (number, line) in BufReader::new(file).lines().enumerate() {
             if limit.is_some_and(|limit| traces.len() >= limit) {
                 return Ok(traces);
             }
             let place = format!("{}:{}", path.display(), number + 1);
-            let line = line.with_context(|| place.clone())?;
+            let line = line.map_err(|source| TraceError::Read { place: place.clone(), source })?;
             if line.trim().is_empty() {
                 continue;
             }
-            let trace = parse(&line, path).with_context(|| place.clone())?;
+            let trace = parse(&line, path, &place)?;
             if let Some(first) = places.get(&trace.id) {
-                bail!("{place}: id {:?} was used before, at {first}", trace.id);
+                return Err(TraceError::Repeated { place, id: trace.id, first: first.clone() });
             }
             places.insert(trace.id.clone(), place);
             if tag.is_none_or(|tag| trace.tags.iter().any(|found| found == tag)) {
@@ -102,10 +153,15 @@ pub fn read(paths: &[PathBuf], limit: Option<usize>, tag: Option<&str>) -> Resul
     Ok(traces)
 }
 
-fn parse(line: &str, path: &Path) -> Result<Trace> {
-    let mut trace: Trace = serde_json::from_str(line).context("not a trace")?;
-    ensure!(!trace.id.is_empty(), "id is empty");
-    ensure!(trace.action.get("type").is_some_and(Value::is_string), "action has no type");
+fn parse(line: &str, path: &Path, place: &str) -> Result<Trace, TraceError> {
+    let place = || place.to_owned();
+    let mut trace: Trace = serde_json::from_str(line).map_err(|source| TraceError::Form { place: place(), source })?;
+    if trace.id.is_empty() {
+        return Err(TraceError::NoId { place: place() });
+    }
+    if !trace.action.get("type").is_some_and(Value::is_string) {
+        return Err(TraceError::NoType { place: place() });
+    }
     if trace.dataset.is_empty() {
         trace.dataset = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     }
@@ -131,7 +187,7 @@ mod tests {
             })
             .collect();
         let prefix = format!("{}/", directory.path().display());
-        read(&paths, limit, tag).map_err(|error| format!("{error:#}").replace(&prefix, ""))
+        read(&paths, limit, tag).map_err(|error| crate::replay::with_causes(&error).replace(&prefix, ""))
     }
 
     fn line(id: &str, rest: &str) -> String {

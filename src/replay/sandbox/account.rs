@@ -5,11 +5,11 @@ use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, chown};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use super::error::{RootError, failed};
 
 /// Adds a user without `useradd`, which a minimal machine may lack. The user gets id 1000 or the next free id; an
 /// existing user keeps its entry.
-pub(super) fn add_user(root: &Path, name: &str) -> Result<()> {
+pub(super) fn add_user(root: &Path, name: &str) -> Result<(), RootError> {
     let passwd = root.join("etc/passwd");
     let group = root.join("etc/group");
     let users = fs::read_to_string(&passwd).unwrap_or_default();
@@ -22,7 +22,7 @@ pub(super) fn add_user(root: &Path, name: &str) -> Result<()> {
     };
     let next = |text: &str| {
         let taken = numbers(text, None);
-        (1000..60_000).find(|id| !taken.contains(id)).context("no free user or group id")
+        (1000..60_000).find(|id| !taken.contains(id)).ok_or(RootError::NoFreeId)
     };
     let gid = match numbers(&groups, Some(name)).first() {
         Some(gid) => *gid,
@@ -32,7 +32,7 @@ pub(super) fn add_user(root: &Path, name: &str) -> Result<()> {
         Some(uid) => (*uid, true),
         None => (next(&users)?, false),
     };
-    fs::create_dir_all(root.join("etc"))?;
+    fs::create_dir_all(root.join("etc")).map_err(failed("cannot make /etc"))?;
     if numbers(&groups, Some(name)).is_empty() {
         append(&group, &groups, &format!("{name}:x:{gid}:"))?;
     }
@@ -43,14 +43,15 @@ pub(super) fn add_user(root: &Path, name: &str) -> Result<()> {
             append(&shadow, &text, &format!("{name}:!:19000:0:99999:7:::"))?;
         }
     }
-    fs::create_dir_all(&home)?;
-    fs::set_permissions(&home, fs::Permissions::from_mode(0o755))?;
-    chown(&home, Some(uid), Some(gid))?;
-    Ok(())
+    fs::create_dir_all(&home)
+        .and_then(|()| fs::set_permissions(&home, fs::Permissions::from_mode(0o755)))
+        .and_then(|()| chown(&home, Some(uid), Some(gid)))
+        .map_err(failed(format!("cannot make {}", home.display())))
 }
 
-fn append(path: &Path, text: &str, line: &str) -> Result<()> {
+fn append(path: &Path, text: &str, line: &str) -> Result<(), RootError> {
     let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    let mut file = OpenOptions::new().append(true).create(true).mode(0o644).open(path)?;
-    file.write_all(format!("{gap}{line}\n").as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+    (OpenOptions::new().append(true).create(true).mode(0o644).open(path))
+        .and_then(|mut file| file.write_all(format!("{gap}{line}\n").as_bytes()))
+        .map_err(failed(format!("cannot write {}", path.display())))
 }

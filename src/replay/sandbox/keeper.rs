@@ -6,12 +6,12 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 use serde::{Deserialize, Serialize};
 
 use super::SUBCOMMAND;
+use super::error::{RootError, failed};
 
 /// Prefix of each line that the holder reports.
 pub(super) const MARK: &str = "agrail-root ";
@@ -35,24 +35,25 @@ pub(super) enum Report {
 pub(super) enum Event {
     Started(Pid, ChildStdin),
     Line(String),
-    Failed(anyhow::Error),
+    Failed(RootError),
 }
 
 /// The next report of the holder; `None` if it takes longer than `limit`.
-pub(super) fn next_report(events: &Receiver<Event>, limit: Duration) -> Result<Option<Report>> {
+pub(super) fn next_report(events: &Receiver<Event>, limit: Duration) -> Result<Option<Report>, RootError> {
     let end = Instant::now() + limit;
     loop {
         match events.recv_timeout(end.saturating_duration_since(Instant::now())) {
             Ok(Event::Line(line)) => {
                 // a program that does not call `dispatch` may print other lines
                 if let Some((_, json)) = line.split_once(MARK) {
-                    return serde_json::from_str(json).map(Some).context("cannot parse a report of a root's holder");
+                    let report = serde_json::from_str(json).map(Some);
+                    return report.map_err(failed("cannot parse a report of a root's holder"));
                 }
             }
             Ok(Event::Failed(error)) => return Err(error),
             Ok(Event::Started(..)) => {}
             Err(RecvTimeoutError::Timeout) => return Ok(None),
-            Err(RecvTimeoutError::Disconnected) => bail!("the holder of the root ended early"),
+            Err(RecvTimeoutError::Disconnected) => return Err(RootError::EndedEarly),
         }
     }
 }
@@ -73,15 +74,15 @@ pub(super) fn keep(program: &Path, events: &Sender<Event>, released: &Receiver<(
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
             let _ = events.send(Event::Line(line));
         }
-        let _ = events.send(Event::Failed(anyhow!("the holder of the root ended early")));
+        let _ = events.send(Event::Failed(RootError::EndedEarly));
         let _ = released.recv();
     }
     let _ = child.kill();
     let _ = child.wait();
 }
 
-fn start_holder(program: &Path) -> Result<std::process::Child> {
-    unshare(UnshareFlags::NEWPID).context("cannot make a PID namespace (CAP_SYS_ADMIN is needed)")?;
+fn start_holder(program: &Path) -> Result<std::process::Child, RootError> {
+    unshare(UnshareFlags::NEWPID).map_err(failed("cannot make a PID namespace (CAP_SYS_ADMIN is needed)"))?;
     Command::new(program)
         .arg(SUBCOMMAND)
         .env_clear()
@@ -90,7 +91,7 @@ fn start_holder(program: &Path) -> Result<std::process::Child> {
         .stderr(Stdio::null())
         .current_dir("/")
         .spawn()
-        .with_context(|| format!("cannot execute {}", program.display()))
+        .map_err(failed(format!("cannot execute {}", program.display())))
 }
 
 #[expect(unsafe_code, reason = "rustix marks unshare unsafe for CLONE_FILES, which no caller here passes")]

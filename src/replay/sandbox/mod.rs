@@ -17,6 +17,7 @@
 //! on disk except one empty directory, which the next run removes if this run crashed before it could.
 
 mod account;
+mod error;
 mod holder;
 mod keeper;
 mod mounts;
@@ -32,9 +33,11 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Pid, Signal};
 
+pub use self::error::RootError;
+
+use self::error::failed;
 use self::keeper::{Event, Order, Report, keep, next_report};
 use self::places::{RunDirectory, check_privileges, sweep};
 
@@ -72,7 +75,7 @@ impl Roots {
     ///
     /// # Errors
     /// If this process cannot make roots; the error names what is missing.
-    pub fn prepare(work: &Path) -> Result<Self> {
+    pub fn prepare(work: &Path) -> Result<Self, RootError> {
         Self::prepare_with(work, Path::new("/proc/self/exe"), SETUP_LIMIT)
     }
 
@@ -81,12 +84,12 @@ impl Roots {
     ///
     /// # Errors
     /// If this process cannot make roots; the error names what is missing.
-    pub fn prepare_with(work: &Path, program: &Path, setup_limit: Duration) -> Result<Self> {
+    pub fn prepare_with(work: &Path, program: &Path, setup_limit: Duration) -> Result<Self, RootError> {
         check_privileges()?;
         sweep(work)?;
         let run = RunDirectory::create(work)?;
         let shared = CaseRoot::make("shared", &run.0, program, None, true, setup_limit)
-            .context("cannot make a disposable root on this machine")?;
+            .map_err(|error| RootError::Prepare(Box::new(error)))?;
         Ok(Self { shared, run, program: program.to_owned(), setup_limit })
     }
 
@@ -94,9 +97,11 @@ impl Roots {
     ///
     /// # Errors
     /// If the root has ended.
-    pub fn shared(&self) -> Result<PathBuf> {
-        ensure!(self.shared.path().join("proc/self").symlink_metadata().is_ok(), "the shared root has ended");
-        Ok(self.shared.path())
+    pub fn shared(&self) -> Result<PathBuf, RootError> {
+        match self.shared.path().join("proc/self").symlink_metadata() {
+            Ok(_) => Ok(self.shared.path()),
+            Err(_) => Err(RootError::SharedEnded),
+        }
     }
 
     /// A new root in which `setup` has run as root. Without a set-up it is a plain copy of this machine.
@@ -104,9 +109,9 @@ impl Roots {
     /// # Errors
     /// If the root cannot be made, or the script exceeds its time limit. A failure of the script itself is not an
     /// error; see [`CaseRoot::setup_exit`].
-    pub fn case(&self, id: &str, setup: Option<&str>) -> Result<CaseRoot> {
+    pub fn case(&self, id: &str, setup: Option<&str>) -> Result<CaseRoot, RootError> {
         CaseRoot::make(id, &self.run.0, &self.program, setup, false, self.setup_limit)
-            .with_context(|| format!("root of case {id}"))
+            .map_err(|error| RootError::Case { id: id.to_owned(), source: Box::new(error) })
     }
 }
 
@@ -133,11 +138,11 @@ impl CaseRoot {
     }
 
     /// Fails if the root is the host's, so that the host is never used as a disposable root.
-    fn ensure_apart(&self) -> Result<()> {
+    fn ensure_apart(&self) -> Result<(), RootError> {
         let identity = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
-        let (root, host) = (identity(&self.path()), identity(Path::new("/")));
-        ensure!(root.context("cannot enter the root")? != host?, "the disposable root is the host's own root");
-        Ok(())
+        let root = identity(&self.path()).map_err(failed("cannot enter the root"))?;
+        let host = identity(Path::new("/")).map_err(failed("cannot look at the host's root"))?;
+        if root == host { Err(RootError::Host) } else { Ok(()) }
     }
 
     fn make(
@@ -147,18 +152,18 @@ impl CaseRoot {
         setup: Option<&str>,
         user: bool,
         setup_limit: Duration,
-    ) -> Result<Self> {
+    ) -> Result<Self, RootError> {
         let program = program.to_owned();
         let (events_in, events) = mpsc::channel();
         let (release, released) = mpsc::channel();
         let keeper = thread::Builder::new()
             .name(format!("root {id}").replace('\0', ""))
             .spawn(move || keep(&program, &events_in, &released))
-            .context("cannot start a thread for a root's holder")?;
+            .map_err(failed("cannot start a thread for a root's holder"))?;
         let (pid, pipe) = match events.recv() {
             Ok(Event::Started(pid, pipe)) => (pid, pipe),
             Ok(Event::Failed(error)) => return Err(error),
-            Ok(Event::Line(_)) | Err(_) => bail!("the holder of a root did not start"),
+            Ok(Event::Line(_)) | Err(_) => return Err(RootError::NotStarted),
         };
         let mut root = Self {
             pid,
@@ -169,15 +174,15 @@ impl CaseRoot {
             keeper: Some(keeper),
         };
         let order = Order { mount_point: mount_point.to_owned(), setup: setup.map(str::to_owned), user };
-        let mut line = serde_json::to_string(&order)?;
+        let mut line = serde_json::to_string(&order).map_err(failed("cannot write the order of a root's holder"))?;
         line.push('\n');
         if let Some(pipe) = root.pipe.as_mut() {
-            pipe.write_all(line.as_bytes()).context("the holder of a root ended at once")?;
+            pipe.write_all(line.as_bytes()).map_err(failed("the holder of a root ended at once"))?;
         }
         match next_report(&events, MAKE_LIMIT)? {
             Some(Report::Made) => {}
-            Some(Report::Failed(reason)) => bail!(reason),
-            Some(Report::Done { .. }) | None => bail!("making the root took more than {} s", MAKE_LIMIT.as_secs()),
+            Some(Report::Failed(reason)) => return Err(RootError::Reported(reason)),
+            Some(Report::Done { .. }) | None => return Err(RootError::Slow(MAKE_LIMIT)),
         }
         root.ensure_apart()?;
         if setup.is_some() {
@@ -186,10 +191,8 @@ impl CaseRoot {
                     root.setup_exit = Some(exit);
                     root.setup_output = output;
                 }
-                Some(Report::Failed(reason)) => bail!(reason),
-                Some(Report::Made) | None => {
-                    bail!("the set-up ran past {} s and was stopped", setup_limit.as_secs_f32())
-                }
+                Some(Report::Failed(reason)) => return Err(RootError::Reported(reason)),
+                Some(Report::Made) | None => return Err(RootError::SlowSetup(setup_limit)),
             }
         }
         Ok(root)

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use super::error::{RootError, failed};
 use rustix::thread::CapabilitySet;
 
 /// Prefix of the run directory's name; pid and start time of the owner and a counter follow.
@@ -14,20 +14,23 @@ const RUN_PREFIX: &str = "agrail-roots-";
 pub(super) struct RunDirectory(pub(super) PathBuf);
 
 impl RunDirectory {
-    pub(super) fn create(work: &Path) -> Result<Self> {
+    pub(super) fn create(work: &Path) -> Result<Self, RootError> {
         let pid = std::process::id();
-        let start = start_time(pid).context("/proc has no entry for this process")?;
+        let start = start_time(pid).ok_or(RootError::NoProcess)?;
         let name = format!("{RUN_PREFIX}{pid}-{start}");
         // one process may have several runs (tests)
         for copy in 0..1000 {
             let path = work.join(format!("{name}-{copy}"));
             match fs::create_dir(&path) {
-                Ok(()) => return Ok(Self(fs::canonicalize(path)?)),
+                Ok(()) => {
+                    let what = format!("cannot resolve {}", path.display());
+                    return fs::canonicalize(path).map(Self).map_err(failed(what));
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error).with_context(|| format!("cannot make {}", path.display())),
+                Err(error) => return Err(failed(format!("cannot make {}", path.display()))(error)),
             }
         }
-        bail!("this process has too many run directories in {}", work.display())
+        Err(RootError::TooManyRuns(work.to_owned()))
     }
 }
 
@@ -38,10 +41,10 @@ impl Drop for RunDirectory {
 }
 
 /// Removes the run directories whose owner has ended.
-pub(super) fn sweep(work: &Path) -> Result<()> {
-    fs::create_dir_all(work).with_context(|| format!("cannot make {}", work.display()))?;
-    for entry in fs::read_dir(work).with_context(|| format!("cannot list {}", work.display()))? {
-        let entry = entry?;
+pub(super) fn sweep(work: &Path) -> Result<(), RootError> {
+    fs::create_dir_all(work).map_err(failed(format!("cannot make {}", work.display())))?;
+    for entry in fs::read_dir(work).map_err(failed(format!("cannot list {}", work.display())))? {
+        let entry = entry.map_err(failed(format!("cannot list {}", work.display())))?;
         let name = entry.file_name();
         let owner = name.to_str().and_then(|name| name.strip_prefix(RUN_PREFIX)).and_then(|rest| {
             let mut parts = rest.split('-');
@@ -65,26 +68,22 @@ fn start_time(pid: u32) -> Option<u64> {
 }
 
 /// Fails if a prerequisite is missing, before any case runs; the error names it.
-pub(super) fn check_privileges() -> Result<()> {
-    let filesystems = fs::read_to_string("/proc/filesystems").context("/proc is not mounted")?;
+pub(super) fn check_privileges() -> Result<(), RootError> {
+    let filesystems = fs::read_to_string("/proc/filesystems").map_err(failed("/proc is not mounted"))?;
     let loadable = || Path::new("/sys/module/overlay").exists() || Path::new("/lib/modules").exists();
-    ensure!(
-        filesystems.lines().any(|line| line.split_whitespace().last() == Some("overlay")) || loadable(),
-        "this kernel has no overlayfs, which disposable roots need"
-    );
-    let capabilities = rustix::thread::capabilities(None).context("cannot read this process's capabilities")?;
+    if !filesystems.lines().any(|line| line.split_whitespace().last() == Some("overlay")) && !loadable() {
+        return Err(RootError::NoOverlay);
+    }
+    let capabilities = rustix::thread::capabilities(None).map_err(failed("cannot read this process's capabilities"))?;
     let missing: Vec<_> =
         REQUIRED.iter().filter(|(set, _)| !capabilities.effective.contains(*set)).map(|(_, name)| *name).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    if rustix::process::geteuid().is_root() {
-        bail!(
-            "disposable roots need {}, which this root user lacks (a container started without --privileged?)",
-            missing.join(", ")
-        );
-    }
-    bail!("disposable roots need root privileges: run this with sudo. {}", without_root())
+    Err(match rustix::process::geteuid().is_root() {
+        true => RootError::Capabilities(missing.join(", ")),
+        false => RootError::NotRoot,
+    })
 }
 
 const REQUIRED: [(CapabilitySet, &str); 7] = [
@@ -96,13 +95,6 @@ const REQUIRED: [(CapabilitySet, &str); 7] = [
     (CapabilitySet::SETPCAP, "CAP_SETPCAP"),
     (CapabilitySet::SYS_PTRACE, "CAP_SYS_PTRACE"),
 ];
-
-/// Why a user namespace does not help an unprivileged caller.
-fn without_root() -> String {
-    "A user namespace is no substitute: the files of the overlay's lower layer belong to host ids that an unprivileged \
-     user cannot map, so set-ups could not change them and the guard would see wrong owners"
-        .to_owned()
-}
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
