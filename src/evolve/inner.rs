@@ -1,10 +1,9 @@
 //! The inner loop: gradients, edits, exploration, and the pool of the best.
 
-use super::store::{Store, key};
-use super::world::{On, Route, Side, World};
+use super::store::{FolderError, Store, key};
+use super::world::{On, Route, Side, World, WorldError};
 use super::{Round, Settings, score};
 use crate::llm::ModelError;
-use anyhow::Result;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -12,6 +11,21 @@ use std::time::Instant;
 
 /// Gradients of one candidate that are shown again.
 const BUFFER: usize = 6;
+
+/// Why a run ended early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EvolveError {
+    /// A score could not be taken.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// No proposal came; the run can be resumed.
+    #[error("the run stopped, and can be resumed")]
+    Stopped(#[source] WorldError),
+    /// The folder of the run cannot be written.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+}
 
 /// What a candidate achieves on training items.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -62,7 +76,13 @@ pub(super) struct Inner<'a> {
 
 impl Inner<'_> {
     /// Improves one side against the other.
-    pub async fn improve(&self, side: Side, pool: &mut Pool, against: &[String], round: usize) -> Result<()> {
+    pub async fn improve(
+        &self,
+        side: Side,
+        pool: &mut Pool,
+        against: &[String],
+        round: usize,
+    ) -> Result<(), EvolveError> {
         if pool.candidates.is_empty() {
             for seed in self.world.seeds(side) {
                 self.add(side, pool, seed, None, String::new(), against, round).await?;
@@ -132,7 +152,7 @@ impl Inner<'_> {
         gradient: String,
         against: &[String],
         round: usize,
-    ) -> Result<()> {
+    ) -> Result<(), EvolveError> {
         // what has lost its slots, or is there already, is never scored
         if !self.world.fits(side, &text) || pool.candidates.iter().any(|c| c.text == text) {
             return Ok(());
@@ -151,7 +171,7 @@ impl Inner<'_> {
         pool.candidates.truncate(self.settings.pool.max(1));
     }
 
-    async fn scored(&self, side: Side, text: &str, against: &[String]) -> Result<(Scores, f64)> {
+    async fn scored(&self, side: Side, text: &str, against: &[String]) -> Result<(Scores, f64), EvolveError> {
         let weights = &self.settings.weights;
         Ok(match side {
             Side::Attack => {
@@ -169,7 +189,7 @@ impl Inner<'_> {
     }
 
     /// The best of a pool on items that the search has not seen.
-    pub async fn chosen(&self, side: Side, pool: &Pool, against: &[String]) -> Result<Option<String>> {
+    pub async fn chosen(&self, side: Side, pool: &Pool, against: &[String]) -> Result<Option<String>, EvolveError> {
         let weights = &self.settings.weights;
         let mut best: Option<(f64, String)> = None;
         for candidate in &pool.candidates {
@@ -196,7 +216,7 @@ impl Inner<'_> {
         defence: &str,
         known: &[String],
         started: Instant,
-    ) -> Result<Round> {
+    ) -> Result<Round, EvolveError> {
         let attacked = self.attack(attack, before, On::Validation).await?;
         let defended = self.defence(defence, known, On::Validation).await?;
         Ok(Round {
@@ -211,12 +231,12 @@ impl Inner<'_> {
         })
     }
 
-    pub async fn attack(&self, attack: &str, defence: &str, on: On) -> Result<score::Attack> {
+    pub async fn attack(&self, attack: &str, defence: &str, on: On) -> Result<score::Attack, EvolveError> {
         let key = key(&["attack", attack, defence, &format!("{on:?}")]);
         self.once(&key, "attack-score", || self.world.attack(attack, defence, on)).await
     }
 
-    pub async fn defence(&self, defence: &str, attacks: &[String], on: On) -> Result<score::Defence> {
+    pub async fn defence(&self, defence: &str, attacks: &[String], on: On) -> Result<score::Defence, EvolveError> {
         let mut parts = vec!["defence", defence];
         parts.extend(attacks.iter().map(String::as_str));
         let on_text = format!("{on:?}");
@@ -232,7 +252,7 @@ impl Inner<'_> {
         route: Route,
         recent: &[String],
         turn: u64,
-    ) -> Result<Option<String>> {
+    ) -> Result<Option<String>, EvolveError> {
         let question = [&turn.to_string(), candidate, &format!("{route:?}")];
         self.proposed(side, "gradient", &question, || {
             self.world.gradient(side, candidate, against, route, recent, turn)
@@ -241,13 +261,13 @@ impl Inner<'_> {
     }
 
     /// A proposal; one that cannot be read is noted and left out, so that the run goes on with what it has.
-    async fn proposed<F: Future<Output = Result<String>>>(
+    async fn proposed<F: Future<Output = Result<String, WorldError>>>(
         &self,
         side: Side,
         kind: &str,
         question: &[&str],
         ask: impl FnOnce() -> F,
-    ) -> Result<Option<String>> {
+    ) -> Result<Option<String>, EvolveError> {
         let side = format!("{side:?}");
         let mut parts = vec![kind, side.as_str()];
         parts.extend(question);
@@ -258,23 +278,23 @@ impl Inner<'_> {
         let answer = match ask().await {
             Ok(text) if !text.trim().is_empty() => Some(text),
             Ok(_) => None,
-            Err(problem) if matches!(problem.downcast_ref(), Some(ModelError::Malformed(_))) => {
-                (self.told)(&format!("{kind}: {problem:#}"));
+            Err(WorldError::Model(problem @ ModelError::Malformed(_))) => {
+                (self.told)(&format!("{kind}: {problem}"));
                 None
             }
             // it may work the next time
-            Err(problem) => return Err(problem.context("the run stopped, and can be resumed")),
+            Err(problem) => return Err(EvolveError::Stopped(problem)),
         };
         self.store.keep(&key, kind, &answer)?;
         Ok(answer)
     }
 
-    async fn once<T: Serialize + DeserializeOwned, F: Future<Output = Result<T>>>(
+    async fn once<T: Serialize + DeserializeOwned, F: Future<Output = Result<T, WorldError>>>(
         &self,
         key: &str,
         kind: &str,
         ask: impl FnOnce() -> F,
-    ) -> Result<T> {
+    ) -> Result<T, EvolveError> {
         if let Some(known) = self.store.known(key) {
             return Ok(known);
         }

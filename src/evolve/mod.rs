@@ -20,10 +20,9 @@ pub mod store;
 pub mod task;
 mod world;
 
-pub use inner::{Candidate, Scores};
-pub use world::{On, Route, Side, World};
+pub use inner::{Candidate, EvolveError, Scores};
+pub use world::{On, Route, Side, World, WorldError};
 
-use anyhow::Result;
 use inner::{Inner, Pool};
 use serde::Serialize;
 use std::time::Instant;
@@ -137,13 +136,13 @@ pub struct Evolved {
 /// Runs the loop. `told` hears one line about each step.
 ///
 /// # Errors
-/// If the folder cannot be written, or the world fails for good.
+/// [`EvolveError`]
 pub async fn evolve(
     world: &dyn World,
     settings: &Settings,
     store: &Store,
     told: &(dyn Fn(&str) + Sync),
-) -> Result<Evolved> {
+) -> Result<Evolved, EvolveError> {
     let started = Instant::now();
     let inner = Inner { world, settings, store, told };
     let mut attacks = Pool::default();

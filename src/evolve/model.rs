@@ -5,11 +5,10 @@
 
 use super::score::{self, Defence, relative_change};
 use super::task::{Split, Task, fits};
-use super::world::{On, Route, Side, World};
+use super::world::{On, Route, Side, World, WorldError};
 use crate::llm::{LanguageModel, Limits, Meter, ModelError, Prompt, Role, Schema, Turn, ask, object};
 use crate::prompts::Prompts;
 use crate::untrusted::gather;
-use anyhow::{Context as _, Result, anyhow};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -75,7 +74,13 @@ impl Model {
         Self { task, model, prompts, meter: Meter::new(limits), broken: std::sync::atomic::AtomicU32::new(0) }
     }
 
-    async fn put<T: DeserializeOwned>(&self, turns: Vec<Turn>, name: &str, form: Value, nonce: String) -> Result<T> {
+    async fn put<T: DeserializeOwned>(
+        &self,
+        turns: Vec<Turn>,
+        name: &str,
+        form: Value,
+        nonce: String,
+    ) -> Result<T, WorldError> {
         let schema = Some(Schema { name: name.to_owned(), schema: object(form) });
         let prompt = Prompt { turns, schema, reply_tokens: 300, nonce };
         let answer = tokio::time::timeout(CALL, ask(&*self.model, &self.meter, &prompt)).await;
@@ -90,10 +95,10 @@ impl Model {
 
     /// An answer that cannot be read counts, unless there are too many for the figures to mean anything. What else fails
     /// may work the next time, and must not stand in the folder: the run stops with what it has.
-    fn given_up(&self, problem: &anyhow::Error) -> Result<()> {
-        let unreadable = matches!(problem.downcast_ref(), Some(ModelError::Malformed(_)));
+    fn given_up(&self, problem: WorldError) -> Result<(), WorldError> {
+        let unreadable = matches!(problem, WorldError::Model(ModelError::Malformed(_)));
         if !unreadable || self.broken.load(std::sync::atomic::Ordering::Relaxed) >= BROKEN {
-            return Err(anyhow!("the model gives no usable answers any more: {problem}; the run can be resumed"));
+            return Err(WorldError::GivenUp(Box::new(problem)));
         }
         Ok(())
     }
@@ -104,10 +109,10 @@ impl Model {
         slots: &[(&str, &str)],
         about: Value,
         form: Value,
-    ) -> Result<T> {
+    ) -> Result<T, WorldError> {
         let pieces = about.as_object().cloned().unwrap_or_default();
         let pieces: Vec<(&str, Value)> = pieces.iter().map(|(k, v)| (k.as_str(), v.clone())).collect();
-        let fenced = gather(pieces).map_err(|e| anyhow!("randomness: {e}"))?;
+        let fenced = gather(pieces)?;
         let mut slots = slots.to_vec();
         slots.push(("data", &fenced.text));
         let turns = self.prompts.fill(name, &slots)?;
@@ -115,28 +120,36 @@ impl Model {
     }
 
     /// A prompt of the task or of a candidate, with a text in its slot.
-    async fn of<T: DeserializeOwned>(&self, prompt: &str, text: &str, name: &str, form: Value) -> Result<T> {
-        let fenced = gather(vec![("text", json!(text))]).map_err(|e| anyhow!("randomness: {e}"))?;
+    async fn of<T: DeserializeOwned>(
+        &self,
+        prompt: &str,
+        text: &str,
+        name: &str,
+        form: Value,
+    ) -> Result<T, WorldError> {
+        let fenced = gather(vec![("text", json!(text))])?;
         let text = prompt.replace(SLOT, &fenced.text);
         self.put(vec![Turn { role: Role::User, text }], name, form, fenced.nonce).await
     }
 
     /// Whether a defence flags a text; `None` if its answer cannot be read.
-    async fn flags(&self, defence: &str, text: &str) -> Result<Option<bool>> {
-        let judged: Result<Judged> = self.of(defence, text, "judge", json!({"malicious": {"type": "boolean"}})).await;
+    async fn flags(&self, defence: &str, text: &str) -> Result<Option<bool>, WorldError> {
+        let judged: Result<Judged, _> =
+            self.of(defence, text, "judge", json!({"malicious": {"type": "boolean"}})).await;
         match judged {
             Ok(judged) => Ok(Some(judged.malicious)),
-            Err(problem) => self.given_up(&problem).map(|()| None),
+            Err(problem) => self.given_up(problem).map(|()| None),
         }
     }
 
     /// The score that the system under attack gives; `None` if its answer cannot be read.
-    async fn grade(&self, text: &str) -> Result<Option<f64>> {
+    async fn grade(&self, text: &str) -> Result<Option<f64>, WorldError> {
         let system = &self.task.system;
-        let graded: Result<Graded> = self.of(&system.prompt, text, "grade", json!({"score": {"type": "number"}})).await;
+        let graded: Result<Graded, _> =
+            self.of(&system.prompt, text, "grade", json!({"score": {"type": "number"}})).await;
         match graded {
             Ok(graded) => Ok(Some(graded.score.clamp(system.minimum, system.maximum))),
-            Err(problem) => self.given_up(&problem).map(|()| None),
+            Err(problem) => self.given_up(problem).map(|()| None),
         }
     }
 
@@ -162,7 +175,13 @@ impl Model {
     }
 
     /// Cases in which a candidate failed.
-    async fn failures(&self, side: Side, candidate: &str, against: &[String], route: Route) -> Result<Vec<String>> {
+    async fn failures(
+        &self,
+        side: Side,
+        candidate: &str,
+        against: &[String],
+        route: Route,
+    ) -> Result<Vec<String>, WorldError> {
         let mut failures = Vec::new();
         let items = self.items(On::Train);
         match side {
@@ -205,7 +224,7 @@ impl World for Model {
         }
     }
 
-    async fn attack(&self, attack: &str, defence: &str, on: On) -> Result<score::Attack> {
+    async fn attack(&self, attack: &str, defence: &str, on: On) -> Result<score::Attack, WorldError> {
         let (mut unseen, mut change) = (0.0, 0.0);
         let items = self.items(on);
         for item in &items {
@@ -221,7 +240,7 @@ impl World for Model {
         Ok(score::Attack { asr: unseen / all, change: change / all })
     }
 
-    async fn defence(&self, defence: &str, attacks: &[String], on: On) -> Result<Defence> {
+    async fn defence(&self, defence: &str, attacks: &[String], on: On) -> Result<Defence, WorldError> {
         let attacks = if on == On::HeldOut { &self.task.held_out[..] } else { attacks };
         // the newest ones: the pool grows
         let attacks = if on == On::HeldOut {
@@ -235,7 +254,7 @@ impl World for Model {
         };
         let (mut seen, mut passed) = (0.0, 0.0);
         for (place, attack) in attacks.iter().enumerate() {
-            let item = items.get(place % items.len().max(1)).context("an item")?;
+            let item = items.get(place % items.len().max(1)).ok_or(WorldError::NoItem)?;
             if self.flags(defence, &self.task.poisoned(item, attack)).await? == Some(true) {
                 seen += 1.0;
             }
@@ -249,11 +268,11 @@ impl World for Model {
         Ok(Defence { tpr: seen / attacks, tnr: passed / items, tpr_at_1pct_fpr: None })
     }
 
-    fn held_out(&self) -> Result<(Vec<String>, Vec<String>)> {
+    fn held_out(&self) -> Result<(Vec<String>, Vec<String>), WorldError> {
         let items: Vec<&str> = self.task.items(Split::Validation).collect();
         let mut poisoned = Vec::new();
         for (place, attack) in self.task.held_out.iter().enumerate() {
-            poisoned.push(self.task.poisoned(items.get(place % items.len().max(1)).context("an item")?, attack));
+            poisoned.push(self.task.poisoned(items.get(place % items.len().max(1)).ok_or(WorldError::NoItem)?, attack));
         }
         Ok((items.into_iter().map(str::to_owned).collect(), poisoned))
     }
@@ -266,7 +285,7 @@ impl World for Model {
         route: Route,
         recent: &[String],
         _turn: u64,
-    ) -> Result<String> {
+    ) -> Result<String, WorldError> {
         let failures = self.failures(side, candidate, against, route).await?;
         let about = json!({"about": self.kind(side), "text": candidate.replace(SLOT, SHOWN), "wanted": self.wanted(side, route),
             "failures": failures, "said": recent});
@@ -274,7 +293,7 @@ impl World for Model {
         Ok(said.advice)
     }
 
-    async fn edit(&self, side: Side, candidate: &str, gradient: &str, _turn: u64) -> Result<String> {
+    async fn edit(&self, side: Side, candidate: &str, gradient: &str, _turn: u64) -> Result<String, WorldError> {
         let about = json!({"text": candidate.replace(SLOT, SHOWN), "advice": gradient});
         let words = if side == Side::Attack { "40" } else { "90" };
         let said: Written =
@@ -282,7 +301,7 @@ impl World for Model {
         Ok(slotted(side, &said.text))
     }
 
-    async fn explore(&self, side: Side, pool: &[String], _turn: u64) -> Result<String> {
+    async fn explore(&self, side: Side, pool: &[String], _turn: u64) -> Result<String, WorldError> {
         let there: Vec<String> = pool.iter().map(|p| p.replace(SLOT, SHOWN)).collect();
         let about = json!({"about": self.kind(side), "wanted": self.wanted(side, Route::Detection), "there": there});
         let said: Written = self.written("evolve-explore", &[], about, json!({"text": {"type": "string"}})).await?;

@@ -4,16 +4,42 @@
 //! before it is used; a run that begins again asks the same questions and finds the answers. What was cut off in the
 //! middle of a line by a kill is asked again.
 
-use anyhow::{Context as _, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+
+/// Why the folder of a run cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FolderError {
+    /// The folder holds another run.
+    #[error(
+        "{} holds another run (another task, seed, optimizer, size or head); give another --out, or remove it", .0.display()
+    )]
+    OtherRun(PathBuf),
+    /// The system refused to make or write a file.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// An answer cannot be written as JSON.
+    #[error("cannot write an answer down")]
+    Answer(#[from] serde_json::Error),
+}
+
+/// Converts an error of the file system.
+fn unwritten(path: &Path) -> impl FnOnce(io::Error) -> FolderError {
+    move |source| FolderError::Write { path: path.to_owned(), source }
+}
 
 #[derive(Serialize, Deserialize)]
 struct Line {
@@ -21,6 +47,9 @@ struct Line {
     kind: String,
     answer: Value,
 }
+
+/// The file of the answers.
+const STEPS: &str = "steps.jsonl";
 
 /// The folder.
 #[derive(Debug)]
@@ -34,25 +63,22 @@ impl Store {
     /// Opens a folder. `question`: what the run is about; a folder of another run is refused.
     ///
     /// # Errors
-    /// If it cannot be written, or belongs to another run.
-    pub fn open(folder: &Path, question: &str) -> Result<Self> {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    /// [`FolderError::OtherRun`], [`FolderError::Write`]
+    pub fn open(folder: &Path, question: &str) -> Result<Self, FolderError> {
+        std::fs::create_dir_all(folder).map_err(unwritten(folder))?;
         let about = folder.join("run.toml");
         match std::fs::read_to_string(&about) {
-            Ok(before) if before != question => anyhow::bail!(
-                "{} holds another run (another task, seed, optimizer, size or head); give another --out, or remove it",
-                folder.display()
-            ),
+            Ok(before) if before != question => return Err(FolderError::OtherRun(folder.to_owned())),
             Ok(_) => {}
-            Err(_) => std::fs::write(&about, question).with_context(|| format!("cannot write {}", about.display()))?,
+            Err(_) => std::fs::write(&about, question).map_err(unwritten(&about))?,
         }
-        let path = folder.join("steps.jsonl");
+        let path = folder.join(STEPS);
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
         let known = lines.map(|line| (line.key, line.answer)).collect();
-        let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+        let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(unwritten(&path))?;
         if !text.is_empty() && !text.ends_with('\n') {
-            file.write_all(b"\n")?;
+            file.write_all(b"\n").map_err(unwritten(&path))?;
         }
         Ok(Self { folder: folder.to_owned(), known: Mutex::new(known), file: Mutex::new(file) })
     }
@@ -66,13 +92,14 @@ impl Store {
     /// Writes an answer down.
     ///
     /// # Errors
-    /// If it cannot be written.
-    pub fn keep(&self, key: &str, kind: &str, answer: &impl Serialize) -> Result<()> {
+    /// [`FolderError::Write`], [`FolderError::Answer`]
+    pub fn keep(&self, key: &str, kind: &str, answer: &impl Serialize) -> Result<(), FolderError> {
         let answer = serde_json::to_value(answer)?;
         let line = Line { key: key.to_owned(), kind: kind.to_owned(), answer: answer.clone() };
         let mut text = serde_json::to_string(&line)?;
         text.push('\n');
-        self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(text.as_bytes())?;
+        let written = self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(text.as_bytes());
+        written.map_err(unwritten(&self.folder.join(STEPS)))?;
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), answer);
         Ok(())
     }
@@ -80,14 +107,14 @@ impl Store {
     /// Writes a file of the folder.
     ///
     /// # Errors
-    /// If it cannot be written.
-    pub fn write(&self, name: &str, text: &str) -> Result<()> {
+    /// [`FolderError::Write`]
+    pub fn write(&self, name: &str, text: &str) -> Result<(), FolderError> {
         let path = self.folder.join(name);
         let part = self.folder.join(format!("{name}.part"));
         std::fs::create_dir_all(path.parent().unwrap_or(&self.folder))
             .and_then(|()| std::fs::write(&part, text))
             .and_then(|()| std::fs::rename(&part, &path))
-            .with_context(|| format!("cannot write {}", path.display()))
+            .map_err(unwritten(&path))
     }
 }
 

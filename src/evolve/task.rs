@@ -1,9 +1,63 @@
 //! What is attacked and defended, as data: `task.toml`.
 
 use super::score::Weights;
-use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
-use std::path::Path;
+use std::cmp::Ordering;
+use std::path::{Path, PathBuf};
+
+/// Why a task cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TaskError {
+    /// The file cannot be read.
+    #[error("cannot read the task {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
+    /// The file is not TOML of the right form.
+    #[error("{} is no task", path.display())]
+    Form {
+        /// The file.
+        path: PathBuf,
+        /// The error of the parser.
+        source: Box<toml::de::Error>,
+    },
+    /// The task has a flaw.
+    #[error("{} cannot be used", path.display())]
+    Flawed {
+        /// The file.
+        path: PathBuf,
+        /// The flaw.
+        source: Flaw,
+    },
+}
+
+/// What is wrong with a task.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Flaw {
+    /// There is no attack to begin with.
+    #[error("attacks is empty; give one for each category to begin with")]
+    NoAttacks,
+    /// No attack would want anything.
+    #[error("payloads is empty; say what an attack wants, as a command")]
+    NoPayloads,
+    /// There is no defence to begin with.
+    #[error("defences is empty; give one prompt for each category to begin with")]
+    NoDefences,
+    /// The range of the scores is empty.
+    #[error("system.maximum must be above system.minimum")]
+    NoRange,
+    /// A prompt lacks its slot, or has another one.
+    #[error("a prompt must have the slot {{{{data}}}} exactly once: {0:?}")]
+    Slot(String),
+    /// A split has no items.
+    #[error("there is no item with split = \"{0:?}\"")]
+    NoItems(Split),
+}
 
 /// A task.
 #[derive(Debug, Clone, Deserialize)]
@@ -104,29 +158,33 @@ impl Task {
     /// Reads and checks a task.
     ///
     /// # Errors
-    /// What is wrong, and where.
-    pub fn load(file: &Path) -> Result<Self> {
-        let shown = file.display();
-        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the task {shown}"))?;
-        let task: Self = toml::from_str(&text).with_context(|| format!("{shown} is no task"))?;
-        task.check().with_context(|| format!("{shown} cannot be used"))?;
-        Ok(task)
+    /// [`TaskError`]
+    pub fn load(file: &Path) -> Result<Self, TaskError> {
+        let path = || file.to_owned();
+        let text = std::fs::read_to_string(file).map_err(|source| TaskError::Read { path: path(), source })?;
+        let task: Self =
+            toml::from_str(&text).map_err(|error| TaskError::Form { path: path(), source: Box::new(error) })?;
+        match task.flaw() {
+            Some(source) => Err(TaskError::Flawed { path: path(), source }),
+            None => Ok(task),
+        }
     }
 
-    fn check(&self) -> Result<()> {
-        ensure!(!self.attacks.is_empty(), "attacks is empty; give one for each category to begin with");
-        ensure!(!self.payloads.is_empty(), "payloads is empty; say what an attack wants, as a command");
-        ensure!(!self.defences.is_empty(), "defences is empty; give one prompt for each category to begin with");
-        ensure!(self.system.maximum > self.system.minimum, "system.maximum must be above system.minimum");
-        for prompt in self.defences.iter().chain([&self.system.prompt]) {
-            if !fits(prompt) {
-                bail!("a prompt must have the slot {{{{data}}}} exactly once: {prompt:?}");
-            }
+    fn flaw(&self) -> Option<Flaw> {
+        let is_empty = |split: &Split| self.items(*split).next().is_none();
+        if self.attacks.is_empty() {
+            Some(Flaw::NoAttacks)
+        } else if self.payloads.is_empty() {
+            Some(Flaw::NoPayloads)
+        } else if self.defences.is_empty() {
+            Some(Flaw::NoDefences)
+        } else if self.system.maximum.partial_cmp(&self.system.minimum) != Some(Ordering::Greater) {
+            Some(Flaw::NoRange)
+        } else if let Some(prompt) = self.defences.iter().chain([&self.system.prompt]).find(|prompt| !fits(prompt)) {
+            Some(Flaw::Slot(prompt.clone()))
+        } else {
+            [Split::Train, Split::Validation].into_iter().find(is_empty).map(Flaw::NoItems)
         }
-        for split in [Split::Train, Split::Validation] {
-            ensure!(self.items(split).next().is_some(), "there is no item with split = \"{split:?}\"");
-        }
-        Ok(())
     }
 
     /// Honest texts of a split.

@@ -4,7 +4,7 @@ use agrail::embed::Embedder;
 use agrail::evolve::mutation::Mutation;
 use agrail::evolve::store::Store;
 use agrail::evolve::task::Task;
-use agrail::evolve::{Evolved, Settings, World, evolve, model::Model};
+use agrail::evolve::{EvolveError, Evolved, Settings, World, evolve, model::Model};
 use agrail::injection::head::Head;
 use agrail::llm::{Completion, LanguageModel, ModelError, Prompt};
 use agrail::prompts::Prompts;
@@ -26,7 +26,7 @@ fn small(task: &Task) -> Settings {
     settings
 }
 
-async fn run(world: &dyn World, settings: &Settings, folder: &Path) -> anyhow::Result<Evolved> {
+async fn run(world: &dyn World, settings: &Settings, folder: &Path) -> Result<Evolved, EvolveError> {
     let store = Store::open(folder, &format!("{settings:?}")).unwrap();
     evolve(world, settings, &store, &|_| {}).await
 }

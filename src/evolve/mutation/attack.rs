@@ -1,8 +1,8 @@
 //! Attacks as genomes of a grammar.
 
+use crate::evolve::WorldError;
 use crate::evolve::world::Route;
 use crate::injection::Seen;
-use anyhow::{Context as _, Result};
 use base64::Engine as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -91,8 +91,8 @@ impl Genome {
 
 impl Grammar {
     /// The shipped one.
-    pub fn load() -> Result<Self> {
-        toml::from_str(include_str!("grammar.toml")).context("the grammar of attacks")
+    pub fn load() -> Result<Self, WorldError> {
+        toml::from_str(include_str!("grammar.toml")).map_err(WorldError::Grammar)
     }
 
     fn searched(&self) -> impl Iterator<Item = &Family> {

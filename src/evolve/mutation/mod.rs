@@ -12,11 +12,10 @@ mod learn;
 
 use super::score::{self, Defence};
 use super::task::{Split, Task};
-use super::world::{On, Route, Side, World};
+use super::world::{On, Route, Side, World, WorldError};
 use crate::embed::Embedder;
 use crate::injection::head::Head;
 use crate::injection::{Detector, Seen};
-use anyhow::{Context as _, Result, ensure};
 use async_trait::async_trait;
 use attack::{Genome, Grammar};
 use serde::{Deserialize, Serialize};
@@ -61,19 +60,20 @@ impl Mutation {
     /// ([`Head::shipped`]), or others.
     ///
     /// # Errors
-    /// If the weights belong to another embedder, or the grammar cannot be read.
-    pub fn new(task: Task, embedder: Arc<dyn Embedder>, first: Arc<Head>) -> Result<Self> {
+    /// [`WorldError::OtherEmbedder`], [`WorldError::Unsound`], [`WorldError::Grammar`]
+    pub fn new(task: Task, embedder: Arc<dyn Embedder>, first: Arc<Head>) -> Result<Self, WorldError> {
         let (reads, has) = (&first.embedder, embedder.id());
-        ensure!(reads == has, "the weights read vectors of {reads}, not of {has}");
-        ensure!(
-            learn::sound(&first, &first),
-            "the weights are not finite, or the threshold flags everything or nothing"
-        );
+        if reads != has {
+            return Err(WorldError::OtherEmbedder { weights: reads.clone(), embedder: has.to_owned() });
+        }
+        if !learn::sound(&first, &first) {
+            return Err(WorldError::Unsound);
+        }
         Ok(Self { task, grammar: Grammar::load()?, embedder, first, seen: Mutex::default() })
     }
 
     /// What a head sees of a text; texts come again with each head.
-    async fn seen(&self, text: &str) -> Result<Arc<Vec<Seen>>> {
+    async fn seen(&self, text: &str) -> Result<Arc<Vec<Seen>>, WorldError> {
         if let Some(known) = self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(text) {
             return Ok(Arc::clone(known));
         }
@@ -82,11 +82,11 @@ impl Mutation {
         Ok(seen)
     }
 
-    async fn score(&self, head: &Head, text: &str) -> Result<f32> {
+    async fn score(&self, head: &Head, text: &str) -> Result<f32, WorldError> {
         Ok(self.seen(text).await?.iter().map(|s| s.score(head)).fold(0.0, f32::max))
     }
 
-    async fn scores(&self, head: &Head, texts: &[String]) -> Result<Vec<f32>> {
+    async fn scores(&self, head: &Head, texts: &[String]) -> Result<Vec<f32>, WorldError> {
         let mut scores = Vec::with_capacity(texts.len());
         for text in texts {
             scores.push(self.score(head, text).await?);
@@ -97,8 +97,8 @@ impl Mutation {
     /// Figures of a head over labelled texts, such as a public set.
     ///
     /// # Errors
-    /// If there is no embedding.
-    pub async fn over(&self, head: &str, texts: &[Labelled]) -> Result<Defence> {
+    /// [`WorldError::NotAHead`], [`WorldError::Embed`]
+    pub async fn over(&self, head: &str, texts: &[Labelled]) -> Result<Defence, WorldError> {
         let head = read(head)?;
         let (mut clean, mut injected) = (Vec::new(), Vec::new());
         for text in texts {
@@ -112,8 +112,8 @@ impl Mutation {
     /// The poisoned texts of some attacks, and honest ones beside them: a pool for a gate.
     ///
     /// # Errors
-    /// If an attack is none of this grammar.
-    pub fn pool(&self, attacks: &[String]) -> Result<Vec<Labelled>> {
+    /// [`WorldError::NotAGenome`], [`WorldError::NoItem`]
+    pub fn pool(&self, attacks: &[String]) -> Result<Vec<Labelled>, WorldError> {
         let poisoned =
             self.poisoned(attacks, On::Validation)?.into_iter().map(|text| Labelled { text, injected: true });
         let clean = self.clean(On::HeldOut).into_iter().map(|text| Labelled { text, injected: false });
@@ -143,13 +143,13 @@ impl Mutation {
     }
 
     /// The poisoned texts of some attacks.
-    fn poisoned(&self, attacks: &[String], on: On) -> Result<Vec<String>> {
+    fn poisoned(&self, attacks: &[String], on: On) -> Result<Vec<String>, WorldError> {
         let items = self.items(on);
         let mut texts = Vec::new();
         for (place, attack) in attacks.iter().enumerate() {
             let text = self.grammar.write(&genome(attack)?, &self.task.payloads);
             for number in 0..CONTAINERS.min(items.len()) {
-                let item = items.get((place * CONTAINERS + number) % items.len()).context("an item")?;
+                let item = items.get((place * CONTAINERS + number) % items.len()).ok_or(WorldError::NoItem)?;
                 texts.push(self.task.poisoned(item, &text));
             }
         }
@@ -165,12 +165,12 @@ impl Mutation {
     }
 }
 
-fn read(head: &str) -> Result<Head> {
-    serde_json::from_str(head).context("a defence is a head")
+fn read(head: &str) -> Result<Head, WorldError> {
+    serde_json::from_str(head).map_err(WorldError::NotAHead)
 }
 
-fn genome(attack: &str) -> Result<Genome> {
-    serde_json::from_str(attack).context("an attack is a genome")
+fn genome(attack: &str) -> Result<Genome, WorldError> {
+    serde_json::from_str(attack).map_err(WorldError::NotAGenome)
 }
 
 #[async_trait]
@@ -193,7 +193,7 @@ impl World for Mutation {
         }
     }
 
-    async fn attack(&self, attack: &str, defence: &str, on: On) -> Result<score::Attack> {
+    async fn attack(&self, attack: &str, defence: &str, on: On) -> Result<score::Attack, WorldError> {
         let (head, genome) = (read(defence)?, genome(attack)?);
         let text = self.grammar.write(&genome, &self.task.payloads);
         let items = self.items(on);
@@ -207,14 +207,14 @@ impl World for Mutation {
         Ok(score::Attack { asr, change: self.grammar.directness(&genome) })
     }
 
-    async fn defence(&self, defence: &str, attacks: &[String], on: On) -> Result<Defence> {
+    async fn defence(&self, defence: &str, attacks: &[String], on: On) -> Result<Defence, WorldError> {
         let head = read(defence)?;
         let clean = self.scores(&head, &self.clean(on)).await?;
         let poisoned = self.poisoned(&self.known(attacks, on), on)?;
         Ok(Defence::of(&clean, &self.scores(&head, &poisoned).await?, head.threshold))
     }
 
-    fn held_out(&self) -> Result<(Vec<String>, Vec<String>)> {
+    fn held_out(&self) -> Result<(Vec<String>, Vec<String>), WorldError> {
         Ok((self.clean(On::HeldOut), self.poisoned(&self.known(&[], On::HeldOut), On::HeldOut)?))
     }
 
@@ -226,9 +226,9 @@ impl World for Mutation {
         route: Route,
         recent: &[String],
         turn: u64,
-    ) -> Result<String> {
+    ) -> Result<String, WorldError> {
         if side == Side::Attack {
-            let head = read(against.first().context("a defence")?)?;
+            let head = read(against.first().ok_or(WorldError::NoDefence)?)?;
             let genome = genome(candidate)?;
             let text = self.grammar.write(&genome, &self.task.payloads);
             let seen = self.seen(&text).await?;
@@ -252,14 +252,14 @@ impl World for Mutation {
         let said = |text: &String| recent.iter().any(|r| r.contains(&serde_json::to_string(text).unwrap_or_default()));
         let fresh: Vec<String> = scored.iter().map(|(_, t)| t.clone()).filter(|t| !said(t)).take(EXAMPLES).collect();
         let texts = if fresh.is_empty() { scored.into_iter().map(|(_, t)| t).take(EXAMPLES).collect() } else { fresh };
-        Ok(serde_json::to_string(&Lesson { route, texts })?)
+        serde_json::to_string(&Lesson { route, texts }).map_err(WorldError::Unwritable)
     }
 
-    async fn edit(&self, side: Side, candidate: &str, gradient: &str, turn: u64) -> Result<String> {
+    async fn edit(&self, side: Side, candidate: &str, gradient: &str, turn: u64) -> Result<String, WorldError> {
         if side == Side::Attack {
             return Ok(self.grammar.edit(&genome(candidate)?, gradient, self.task.payloads.len(), turn).text());
         }
-        let lesson: Lesson = serde_json::from_str(gradient)?;
+        let lesson: Lesson = serde_json::from_str(gradient).map_err(WorldError::NotALesson)?;
         let mut clean = Vec::new();
         for item in self.clean(On::Train) {
             clean.push(self.seen(&item).await?);
@@ -273,14 +273,14 @@ impl World for Mutation {
             }
         }
         let head = learn::taught(&read(candidate)?, &self.first, &orders, &clean, turn);
-        Ok(serde_json::to_string(&head)?)
+        serde_json::to_string(&head).map_err(WorldError::Unwritable)
     }
 
-    async fn explore(&self, side: Side, pool: &[String], turn: u64) -> Result<String> {
+    async fn explore(&self, side: Side, pool: &[String], turn: u64) -> Result<String, WorldError> {
         if side == Side::Attack {
             return Ok(self.grammar.random(self.task.payloads.len(), turn).text());
         }
-        let heads = pool.iter().map(|h| read(h)).collect::<Result<Vec<_>>>()?;
-        Ok(serde_json::to_string(&learn::mixed(&heads, &self.first))?)
+        let heads = pool.iter().map(|h| read(h)).collect::<Result<Vec<_>, _>>()?;
+        serde_json::to_string(&learn::mixed(&heads, &self.first)).map_err(WorldError::Unwritable)
     }
 }
