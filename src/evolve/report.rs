@@ -1,14 +1,16 @@
 //! A run for people: the curves by round, the lineage, and what was evolved, as one HTML page without scripts.
 
-use super::{Candidate, Evolved, Round, Side};
-use crate::untrusted::html::escape;
+use super::{Candidate, Evolved, HeldOut, Round, Side};
+use crate::untrusted::without_controls;
+use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 use plotters::prelude::*;
-use std::fmt::Write as _;
 
 /// A figure of a round.
 type Value = fn(&Round) -> Option<f64>;
 
 const SIZE: (u32, u32) = (760, 340);
+const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
+td,th{text-align:right;padding:.2rem .8rem}pre{white-space:pre-wrap;background:#f4f4f4;padding:.6rem}";
 /// Candidates that the tree shows of each side and round.
 const SHOWN: usize = 12;
 
@@ -64,45 +66,59 @@ pub fn curves(rounds: &[Round]) -> Result<String, DrawError> {
     Ok(svg)
 }
 
+/// Where a candidate stands in the tree, in pixels.
+struct Dot<'a> {
+    candidate: &'a Candidate,
+    x: f64,
+    y: f64,
+}
+
 /// Who was made from whom, as SVG: a column a round, attacks above, defences below; darker is better.
 #[must_use]
 pub fn tree(lineage: &[Candidate]) -> String {
+    lineage_tree(lineage).into_string()
+}
+
+fn lineage_tree(lineage: &[Candidate]) -> Markup {
     let rounds = lineage.iter().map(|c| c.round).max().unwrap_or(0) + 1;
     let (width, height) = (rounds * 90 + 40, SHOWN * 2 * 18 + 70);
-    let mut places: Vec<(&Candidate, f64, f64)> = Vec::new();
+    let dots = dots(lineage, rounds);
+    let parent = |dot: &Dot<'_>| {
+        let id = dot.candidate.parent.as_ref()?;
+        dots.iter().rfind(|other| other.candidate.id == *id && other.x <= dot.x)
+    };
+    markup! {
+        svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height) {
+            @for dot in &dots {
+                @if let Some(parent) = parent(dot) {
+                    line x1=(parent.x) y1=(parent.y) x2=(dot.x) y2=(dot.y) stroke="#999" stroke-width="0.6" {}
+                }
+            }
+            @for Dot { candidate, x, y } in &dots {
+                @let colour = if candidate.side == Side::Attack { "#c83c28" } else { "#1e5aaa" };
+                @let opacity = format!("{:.2}", 0.2 + 0.8 * candidate.score.clamp(0.0, 1.0));
+                circle cx=(x) cy=(y) r="5" fill=(colour) fill-opacity=(opacity) {
+                    title { (candidate.id) " " (three(candidate.score)) " " (short(&candidate.gradient, 200)) }
+                }
+            }
+        }
+    }
+}
+
+/// The best candidates of each side and round, in columns.
+fn dots(lineage: &[Candidate], rounds: usize) -> Vec<Dot<'_>> {
+    let mut dots = Vec::new();
     for side in [Side::Attack, Side::Defence] {
         for round in 0..rounds {
             let mut column: Vec<&Candidate> = lineage.iter().filter(|c| c.side == side && c.round == round).collect();
             column.sort_by(|a, b| b.score.total_cmp(&a.score));
             for (row, candidate) in column.into_iter().take(SHOWN).enumerate() {
                 let top = if side == Side::Attack { 30 } else { SHOWN * 18 + 50 };
-                places.push((candidate, (round * 90 + 30) as f64, (top + row * 18) as f64));
+                dots.push(Dot { candidate, x: (round * 90 + 30) as f64, y: (top + row * 18) as f64 });
             }
         }
     }
-    let mut svg = format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\">\n");
-    for (candidate, x, y) in &places {
-        let parent = candidate.parent.as_ref().and_then(|id| places.iter().rfind(|(c, px, _)| c.id == *id && px <= x));
-        if let Some((_, px, py)) = parent {
-            let _ = writeln!(
-                svg,
-                "<line x1=\"{px}\" y1=\"{py}\" x2=\"{x}\" y2=\"{y}\" stroke=\"#999\" stroke-width=\"0.6\"/>"
-            );
-        }
-    }
-    for (candidate, x, y) in &places {
-        let colour = if candidate.side == Side::Attack { "#c83c28" } else { "#1e5aaa" };
-        let _ = writeln!(
-            svg,
-            "<circle cx=\"{x}\" cy=\"{y}\" r=\"5\" fill=\"{colour}\" fill-opacity=\"{:.2}\"><title>{} {:.3} {}</title></circle>",
-            0.2 + 0.8 * candidate.score.clamp(0.0, 1.0),
-            candidate.id,
-            candidate.score,
-            escape(&short(&candidate.gradient, 200))
-        );
-    }
-    svg.push_str("</svg>\n");
-    svg
+    dots
 }
 
 /// The whole report.
@@ -111,47 +127,61 @@ pub fn tree(lineage: &[Candidate]) -> String {
 /// [`DrawError`]
 pub fn html(name: &str, evolved: &Evolved) -> Result<String, DrawError> {
     let summary = &evolved.summary;
-    let (before, after) = (summary.held_out.before, summary.held_out.after);
-    let mut page = format!(
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{name}</title><style>body{{font:15px/1.5 \
-         system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}}td,th{{text-align:right;padding:.2rem .8rem}}\
-         pre{{white-space:pre-wrap;background:#f4f4f4;padding:.6rem}}</style></head><body><h1>{name}</h1>\n\
-         <p>Optimizer {}, {} rounds, {:.0} s, {} model calls.</p>\n{}\n<h2>Held out</h2>\n<table><tr><th></th><th>attacks seen</th>\
-         <th>honest texts passed</th></tr><tr><td>before</td><td>{:.3}</td><td>{:.3}</td></tr><tr><td>after</td><td>{:.3}</td>\
-         <td>{:.3}</td></tr><tr><td>a list of phrases</td><td>{:.3}</td><td>{:.3}</td></tr></table>\n<h2>Lineage</h2>\n{}",
-        summary.optimizer,
-        summary.rounds.len().saturating_sub(1),
-        summary.wall_s,
-        summary.model_calls,
-        curves(&summary.rounds)?,
-        before.tpr,
-        before.tnr,
-        after.tpr,
-        after.tnr,
-        summary.held_out.heuristics.tpr,
-        summary.held_out.heuristics.tnr,
-        tree(&evolved.lineage),
-        name = escape(name)
-    );
-    for (title, pool) in [("Attacks", &evolved.attacks), ("Defences", &evolved.defences)] {
-        let _ = writeln!(page, "<h2>{title}</h2>");
-        for candidate in pool {
-            let _ = writeln!(
-                page,
-                "<p>{} ({:.3})</p><pre>{}</pre>",
-                candidate.id,
-                candidate.score,
-                escape(&short(&candidate.text, 1_500))
-            );
+    let curves = PreEscaped(curves(&summary.rounds)?);
+    let page = markup! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                title { (without_controls(name)) }
+                style { (STYLE) }
+            }
+            body {
+                h1 { (without_controls(name)) }
+                p {
+                    "Optimizer " (summary.optimizer) ", " (summary.rounds.len().saturating_sub(1)) " rounds, "
+                    (format!("{:.0}", summary.wall_s)) " s, " (summary.model_calls) " model calls."
+                }
+                (curves)
+                h2 { "Held out" }
+                (held_out(&summary.held_out))
+                h2 { "Lineage" }
+                (lineage_tree(&evolved.lineage))
+                @for (title, pool) in [("Attacks", &evolved.attacks), ("Defences", &evolved.defences)] {
+                    h2 { (title) }
+                    @for candidate in pool {
+                        p { (candidate.id) " (" (three(candidate.score)) ")" }
+                        pre { (short(&candidate.text, 1_500)) }
+                    }
+                }
+            }
         }
-    }
-    page.push_str("</body></html>\n");
-    Ok(page)
+    };
+    Ok(page.into_string())
 }
 
+fn held_out(held_out: &HeldOut) -> Markup {
+    let rows = [("before", held_out.before), ("after", held_out.after), ("a list of phrases", held_out.heuristics)];
+    markup! {
+        table {
+            tr { th {} th { "attacks seen" } th { "honest texts passed" } }
+            @for (name, scores) in rows {
+                tr { td { (name) } td { (three(scores.tpr)) } td { (three(scores.tnr)) } }
+            }
+        }
+    }
+}
+
+/// A score with three decimal places.
+fn three(score: f64) -> String {
+    format!("{score:.3}")
+}
+
+/// At most `most` characters, control characters as spaces.
 fn short(text: &str, most: usize) -> String {
+    let text = without_controls(text);
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
+        None => text,
     }
 }

@@ -1,8 +1,8 @@
 //! The report as one HTML page: no scripts, nothing from elsewhere, every word of a source escaped.
 
 use super::report::Report;
-use crate::untrusted::html::escape;
-use std::fmt::Write as _;
+use crate::untrusted::without_controls;
+use maud::{DOCTYPE, Markup, html as markup};
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;\
 background:#fff}h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}blockquote{margin:.3rem 0 .8rem;padding-left:.8rem;\
@@ -11,77 +11,89 @@ padding:.3rem .5rem;border-bottom:1px solid #ddd;vertical-align:top;overflow-wra
 @media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#161616}blockquote{color:#bbb}td,th{border-color:#444}\
 .no{color:#ff9d9d}}";
 
+/// Forbids everything but the style of the page itself.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
 /// The report as HTML.
 #[must_use]
 pub fn html(report: &Report) -> String {
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
-         <title>{goal}</title><style>{STYLE}</style></head><body>\n<h1>{goal}</h1>\n",
-        goal = escape(&report.goal)
-    );
-    if !report.complete {
-        page.push_str("<p class=\"no\">This report is not complete; see what is missing.</p>\n");
-    }
-    let _ = writeln!(page, "<p>{}</p>", escape(&report.summary));
-    section(&mut page, "Key points", report.key_points.len());
-    for (place, point) in report.key_points.iter().enumerate() {
-        let _ = writeln!(page, "<p>{}. {}</p>", place + 1, escape(&point.text));
-        for span in &point.citations {
-            let _ = writeln!(
-                page,
-                "<blockquote>“{}”<br><small>{}, bytes {} to {}</small></blockquote>",
-                escape(&span.quote),
-                escape(&span.url),
-                span.start,
-                span.end
-            );
+    let goal = without_controls(&report.goal);
+    let page = markup! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                title { (goal) }
+                style { (STYLE) }
+            }
+            body {
+                h1 { (goal) }
+                @if !report.complete {
+                    p.no { "This report is not complete; see what is missing." }
+                }
+                p { (without_controls(&report.summary)) }
+                (key_points(report))
+                (notes(report))
+                (audit(report))
+            }
         }
-    }
-    section(&mut page, "Sources", report.citations.len());
-    for source in &report.citations {
-        let _ = writeln!(
-            page,
-            "<p>{}<br><small>{}, SHA-256 {}</small></p>",
-            escape(&source.title),
-            escape(&source.url),
-            source.sha256
-        );
-    }
-    section(&mut page, "Notes", report.notes.len());
-    for note in &report.notes {
-        let _ = writeln!(
-            page,
-            "<p><b>{}</b> {}<br><small>{}</small></p>",
-            note.kind,
-            escape(&note.text),
-            escape(&note.url)
-        );
-    }
-    section(&mut page, "Missing", report.missing.len());
-    for missing in &report.missing {
-        let _ = writeln!(page, "<p>{}<br><small>{}</small></p>", escape(&missing.url), escape(&missing.why));
-    }
-    section(&mut page, "What the guard said", report.audit.len());
-    page.push_str("<table><tr><th>step</th><th>what</th><th>answer</th><th>why</th></tr>\n");
-    for step in &report.audit {
-        let _ = writeln!(
-            page,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            step.action,
-            escape(&step.what),
-            step.decision,
-            escape(&step.reason)
-        );
-    }
-    page.push_str("</table>\n</body></html>\n");
-    page
+    };
+    page.into_string()
 }
 
-fn section(page: &mut String, title: &str, count: usize) {
-    if count > 0 {
-        let _ = writeln!(page, "<h2>{title}</h2>");
+fn key_points(report: &Report) -> Markup {
+    markup! {
+        (heading("Key points", report.key_points.len()))
+        @for (place, point) in report.key_points.iter().enumerate() {
+            p { (place + 1) ". " (without_controls(&point.text)) }
+            @for span in &point.citations {
+                blockquote {
+                    "“" (without_controls(&span.quote)) "”" br;
+                    small { (without_controls(&span.url)) ", bytes " (span.start) " to " (span.end) }
+                }
+            }
+        }
+        (heading("Sources", report.citations.len()))
+        @for source in &report.citations {
+            p { (without_controls(&source.title)) br; small { (without_controls(&source.url)) ", SHA-256 " (source.sha256) } }
+        }
     }
+}
+
+fn notes(report: &Report) -> Markup {
+    markup! {
+        (heading("Notes", report.notes.len()))
+        @for note in &report.notes {
+            p { b { (note.kind) } " " (without_controls(&note.text)) br; small { (without_controls(&note.url)) } }
+        }
+        (heading("Missing", report.missing.len()))
+        @for missing in &report.missing {
+            p { (without_controls(&missing.url)) br; small { (without_controls(&missing.why)) } }
+        }
+    }
+}
+
+fn audit(report: &Report) -> Markup {
+    markup! {
+        (heading("What the guard said", report.audit.len()))
+        table {
+            tr { th { "step" } th { "what" } th { "answer" } th { "why" } }
+            @for step in &report.audit {
+                tr {
+                    td { (step.action) }
+                    td { (without_controls(&step.what)) }
+                    td { (step.decision) }
+                    td { (without_controls(&step.reason)) }
+                }
+            }
+        }
+    }
+}
+
+/// The heading of a section, unless the section is empty.
+fn heading(title: &str, count: usize) -> Markup {
+    markup! { @if count > 0 { h2 { (title) } } }
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ mod visible;
 
 pub(crate) use redact::redact;
 pub use text::Untrusted;
+#[cfg(any(feature = "research", feature = "evolve"))]
+pub(crate) use visible::without_controls;
 pub use visible::{visible, visible_json};
 
 use serde_json::{Map, Value};

@@ -45,6 +45,12 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     out.into()
 }
 
+/// A text with a space for each control character: a report must not control the terminal that shows it.
+#[cfg(any(feature = "research", feature = "evolve"))]
+pub(crate) fn without_controls(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
 /// A value as JSON, with each hidden character replaced by an escape (`\u202e`). It parses to the same value.
 #[must_use]
 pub fn visible_json(value: &Value) -> String {
