@@ -147,7 +147,7 @@ fn a_task_that_cannot_be_used_says_why() {
         ("name = 1".to_owned(), "no task"),
     ] {
         std::fs::write(&file, text).unwrap();
-        let problem = format!("{:#}", Task::load(&file).unwrap_err());
+        let problem = format!("{:#}", anyhow::Error::from(Task::load(&file).unwrap_err()));
         assert!(problem.contains(why), "{problem}");
     }
 }

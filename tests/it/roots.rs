@@ -20,7 +20,7 @@ fn bench_with(limit: Duration) -> Option<Bench> {
     match Roots::prepare_with(work.path(), program, limit) {
         Ok(roots) => Some(Bench { roots, work }),
         Err(reason) => {
-            let reason = format!("{reason:#}");
+            let reason = format!("{:#}", anyhow::Error::from(reason));
             assert!(reason.starts_with("disposable roots need") || reason.contains("no overlayfs"), "{reason}");
             println!("skipped: {reason}");
             None
@@ -125,6 +125,7 @@ fn a_set_up_that_hangs_is_stopped_and_dropped() {
     let Some(bench) = bench_with(Duration::from_millis(300)) else { return };
     let started = Instant::now();
     let error = bench.roots.case("hangs", Some("trap '' TERM; while :; do sleep 1; done")).unwrap_err();
+    let error = anyhow::Error::from(error);
     assert!(format!("{error:#}").contains("root of case hangs: the set-up ran past 0.3 s"), "{error:#}");
     assert!(started.elapsed() < Duration::from_secs(5));
 }

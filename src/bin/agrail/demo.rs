@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let roots = match Roots::prepare(&folder.path().join("roots")) {
         Ok(roots) => Some(Arc::new(roots)),
         Err(why) => {
-            let all = traces.len();
+            let (all, why) = (traces.len(), anyhow::Error::from(why));
             traces.retain(|t| t.environment.setup.is_none());
             anstream::println!(
                 "Showing {} of {all} samples; the others need a disposable root: {why:#}\n",

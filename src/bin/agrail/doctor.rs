@@ -33,6 +33,9 @@ enum State {
     Bad,
 }
 
+/// Prints one finding: how it is, what it concerns, and details.
+type Say<'a> = dyn FnMut(State, &str, String) -> std::io::Result<()> + 'a;
+
 /// Runs the subcommand.
 pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let mut bad = 0;
@@ -48,31 +51,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     };
     let file = config.file.as_deref().map_or("none; defaults apply".to_owned(), |f| f.display().to_string());
     say(State::Good, "config", file)?;
-    match config.policy().and_then(|policy| Ok(policy.proved()?)) {
-        Ok(policy) => say(
-            State::Good,
-            "policy",
-            format!("{} policies, {} examples verified", policy.rules().len(), policy.examples().len()),
-        )?,
-        Err(error) => say(State::Bad, "policy", format!("{error:#}"))?,
-    }
-    match (config.memory.off, config.open_memory().and_then(|m| Ok(m.stats()?))) {
-        (true, _) => say(
-            State::Note,
-            "memory",
-            "off in the configuration: nothing is learnt, decisions are not recorded".to_owned(),
-        )?,
-        (false, Ok(stats)) => {
-            let text = format!(
-                "{} active entries, {} decisions, {}",
-                stats.active,
-                stats.decisions,
-                config.memory_path()?.display()
-            );
-            say(State::Good, "memory", text)?;
-        }
-        (false, Err(error)) => say(State::Bad, "memory", format!("{error:#}"))?,
-    }
+    policy_and_memory(config, &mut say)?;
     embedder(args, config, &mut say)?;
     match config.model.probe(config) {
         Ok(None) => {
@@ -81,20 +60,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Ok(Some(works)) => say(State::Good, "model", works)?,
         Err(error) => say(State::Bad, "model", format!("{error:#}"))?,
     }
-    match Environment::open(Path::new("/")) {
-        Ok(environment) if environment.account_by_uid(0).is_some() => {
-            say(State::Good, "facts", "this machine can be inspected".to_owned())?
-        }
-        Ok(_) => say(State::Note, "facts", "/etc/passwd cannot be read: accounts are unknown".to_owned())?,
-        Err(error) => say(State::Bad, "facts", error.to_string())?,
-    }
-    let folder = tempfile::tempdir()?;
-    match Roots::prepare(folder.path()) {
-        Ok(_) => say(State::Good, "sandbox", "disposable roots work: demo and agrail-eval run every case".to_owned())?,
-        Err(error) => {
-            say(State::Note, "sandbox", format!("{error:#}; only demo and agrail-eval need disposable roots"))?
-        }
-    }
+    machine(&mut say)?;
     match self_test() {
         Ok(()) => say(State::Good, "self-test", "deleting /etc is denied, listing /tmp is allowed".to_owned())?,
         Err(why) => say(State::Bad, "self-test", why)?,
@@ -106,11 +72,49 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-fn embedder(
-    args: &Args,
-    config: &Config,
-    say: &mut dyn FnMut(State, &str, String) -> std::io::Result<()>,
-) -> Result<()> {
+fn policy_and_memory(config: &Config, say: &mut Say<'_>) -> Result<()> {
+    match config.policy().and_then(|policy| Ok(policy.proved()?)) {
+        Ok(policy) => {
+            let text = format!("{} policies, {} examples verified", policy.rules().len(), policy.examples().len());
+            say(State::Good, "policy", text)?;
+        }
+        Err(error) => say(State::Bad, "policy", format!("{error:#}"))?,
+    }
+    match (config.memory.off, config.open_memory().and_then(|m| Ok(m.stats()?))) {
+        (true, _) => {
+            let text = "off in the configuration: nothing is learnt, decisions are not recorded".to_owned();
+            say(State::Note, "memory", text)?;
+        }
+        (false, Ok(stats)) => {
+            let path = config.memory_path()?;
+            let text = format!("{} active entries, {} decisions, {}", stats.active, stats.decisions, path.display());
+            say(State::Good, "memory", text)?;
+        }
+        (false, Err(error)) => say(State::Bad, "memory", format!("{error:#}"))?,
+    }
+    Ok(())
+}
+
+/// Whether this machine can be inspected, and whether it can make disposable roots.
+fn machine(say: &mut Say<'_>) -> Result<()> {
+    match Environment::open(Path::new("/")) {
+        Ok(environment) if environment.account_by_uid(0).is_some() => {
+            say(State::Good, "facts", "this machine can be inspected".to_owned())?
+        }
+        Ok(_) => say(State::Note, "facts", "/etc/passwd cannot be read: accounts are unknown".to_owned())?,
+        Err(error) => say(State::Bad, "facts", error.to_string())?,
+    }
+    let folder = tempfile::tempdir()?;
+    match Roots::prepare(folder.path()).map_err(anyhow::Error::from) {
+        Ok(_) => say(State::Good, "sandbox", "disposable roots work: demo and agrail-eval run every case".to_owned())?,
+        Err(error) => {
+            say(State::Note, "sandbox", format!("{error:#}; only demo and agrail-eval need disposable roots"))?
+        }
+    }
+    Ok(())
+}
+
+fn embedder(args: &Args, config: &Config, say: &mut Say<'_>) -> Result<()> {
     let mut sources = config.embedder_sources(args.fetch)?;
     sources.progress = Some(Arc::new(|what| anstream::eprintln!("{what}")));
     if !args.fetch && !sources.present() {
@@ -143,12 +147,7 @@ fn gaps(host: Host) -> &'static str {
 }
 
 /// Reports whether the hook is installed and answers, and whether the host itself asks it.
-fn hosted(
-    args: &Args,
-    config: &Config,
-    host: Host,
-    say: &mut dyn FnMut(State, &str, String) -> std::io::Result<()>,
-) -> Result<()> {
+fn hosted(args: &Args, config: &Config, host: Host, say: &mut Say<'_>) -> Result<()> {
     let what = host.name();
     let mut installed = false;
     for scope in [Scope::User, Scope::Project, Scope::Machine] {
@@ -204,12 +203,7 @@ fn switched_off(host: Host) -> Result<Option<String>> {
 }
 
 /// Whether a settings file contains the hook. If so, reports whether the hook answers, and every doubt about it.
-fn hooked(
-    config: &Config,
-    host: Host,
-    scope: Scope,
-    say: &mut dyn FnMut(State, &str, String) -> std::io::Result<()>,
-) -> Result<bool> {
+fn hooked(config: &Config, host: Host, scope: Scope, say: &mut Say<'_>) -> Result<bool> {
     let Ok(file) = settings_file(host, scope) else { return Ok(false) };
     let what = host.name();
     let settings = match std::fs::read_to_string(&file) {
