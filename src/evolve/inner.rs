@@ -66,6 +66,17 @@ pub(super) struct Pool {
     recent: HashMap<String, Vec<String>>,
 }
 
+impl Pool {
+    /// Keeps a gradient of a candidate, so that its next ones differ.
+    fn remember(&mut self, candidate: &str, gradient: &str) {
+        let recent = self.recent.entry(candidate.to_owned()).or_default();
+        recent.push(gradient.to_owned());
+        if recent.len() > BUFFER {
+            recent.remove(0);
+        }
+    }
+}
+
 /// What the inner loop works with.
 pub(super) struct Inner<'a> {
     pub world: &'a dyn World,
@@ -109,11 +120,7 @@ impl Inner<'_> {
                     else {
                         continue;
                     };
-                    let buffer = pool.recent.entry(parent.id.clone()).or_default();
-                    buffer.push(gradient.clone());
-                    if buffer.len() > BUFFER {
-                        buffer.remove(0);
-                    }
+                    pool.remember(&parent.id, &gradient);
                     let question = [&turn.to_string(), parent.text.as_str(), gradient.as_str()];
                     let edited =
                         self.proposed(side, "edit", &question, || self.world.edit(side, &parent.text, &gradient, turn));
@@ -124,8 +131,8 @@ impl Inner<'_> {
             }
             let turn = turn(self.settings.seed, side, round, step, usize::MAX);
             let texts: Vec<String> = pool.candidates.iter().map(|c| c.text.clone()).collect();
-            let question = [&turn.to_string(), texts.join("\u{0}").as_str()].map(str::to_owned);
-            let question: Vec<&str> = question.iter().map(String::as_str).collect();
+            let question = [turn.to_string(), texts.join("\u{0}")];
+            let question = question.each_ref().map(String::as_str);
             let explored = self.proposed(side, "explore", &question, || self.world.explore(side, &texts, turn));
             if let Some(text) = explored.await? {
                 self.add(side, pool, text, None, String::new(), against, round).await?;

@@ -187,15 +187,7 @@ pub async fn evolve(
             break;
         }
     }
-    let held_out = HeldOut {
-        before: inner.defence(&shipped, &[], On::HeldOut).await?,
-        after: inner.defence(&best_defence, &[], On::HeldOut).await?,
-        heuristics: {
-            let (clean, poisoned) = world.held_out()?;
-            let scores = |texts: &[String]| texts.iter().map(|text| heuristics::score(text)).collect::<Vec<_>>();
-            score::Defence::of(&scores(&clean), &scores(&poisoned), heuristics::THRESHOLD)
-        },
-    };
+    let held_out = held_out(&inner, &shipped, &best_defence).await?;
     // the one that was chosen stands first
     defences.candidates.sort_by_key(|c| c.text != best_defence);
     attacks.candidates.sort_by_key(|c| c.text != best_attack);
@@ -204,4 +196,15 @@ pub async fn evolve(
     let wall_s = started.elapsed().as_secs_f64();
     let summary = Summary { optimizer: world.name(), rounds, held_out, wall_s, model_calls: world.model_calls() };
     Ok(Evolved { summary, attacks: attacks.candidates, defences: defences.candidates, lineage })
+}
+
+/// Measures two defences and the list of phrases on what no search has seen.
+async fn held_out(inner: &Inner<'_>, before: &str, after: &str) -> Result<HeldOut, EvolveError> {
+    let (clean, poisoned) = inner.world.held_out()?;
+    let scores = |texts: &[String]| texts.iter().map(|text| heuristics::score(text)).collect::<Vec<_>>();
+    Ok(HeldOut {
+        before: inner.defence(before, &[], On::HeldOut).await?,
+        after: inner.defence(after, &[], On::HeldOut).await?,
+        heuristics: score::Defence::of(&scores(&clean), &scores(&poisoned), heuristics::THRESHOLD),
+    })
 }

@@ -151,10 +151,8 @@ fn embedder(config: &Config) -> Result<Arc<dyn Embedder>> {
     Ok(Arc::new(MiniLm::new(config.embedder_sources(true)?)))
 }
 
-async fn search(args: &Args, config: &Config) -> Result<ExitCode> {
-    let file = args.task.as_deref().context("give --task FILE")?;
-    let task = Task::load(file)?;
-    let mut settings = Settings::of(&task);
+fn settings(args: &Args, task: &Task) -> Settings {
+    let mut settings = Settings::of(task);
     settings.rounds = args.rounds;
     settings.inner = args.inner;
     settings.pool = args.pool.unwrap_or(settings.pool).max(1);
@@ -165,6 +163,24 @@ async fn search(args: &Args, config: &Config) -> Result<ExitCode> {
         SideArg::Attack => Side::Attack,
         SideArg::Defence => Side::Defence,
     });
+    settings
+}
+
+/// The texts for a gate, one JSON object a line: every attack of the run, because a gate must not forget beaten ones,
+/// and honest texts.
+fn pool(world: &Mutation, evolved: &Evolved) -> Result<String> {
+    let attacks = evolved.lineage.iter().filter(|c| c.side == Side::Attack).map(|c| c.text.clone());
+    let lines = world.pool(&attacks.collect::<Vec<_>>())?.into_iter().map(|text| {
+        let expected = if text.injected { "injected" } else { "clean" };
+        json!({"text": text.text, "expected": expected}).to_string() + "\n"
+    });
+    Ok(lines.collect())
+}
+
+async fn search(args: &Args, config: &Config) -> Result<ExitCode> {
+    let file = args.task.as_deref().context("give --task FILE")?;
+    let task = Task::load(file)?;
+    let settings = settings(args, &task);
     let text = std::fs::read_to_string(file)?;
     let head = match &args.head {
         Some(path) => Arc::new(Head::load(path)?),
@@ -195,13 +211,7 @@ async fn search(args: &Args, config: &Config) -> Result<ExitCode> {
             let world = Mutation::new(task, embedder(config)?, head)?;
             let evolved = evolve(&world, &settings, &store, &told).await?;
             let over = measured(args, &world, &evolved).await?;
-            // keep every attack of the run: a gate must not forget beaten attacks
-            let attacks = evolved.lineage.iter().filter(|c| c.side == Side::Attack).map(|c| c.text.clone());
-            let lines = world.pool(&attacks.collect::<Vec<_>>())?.into_iter().map(|text| {
-                let expected = if text.injected { "injected" } else { "clean" };
-                json!({"text": text.text, "expected": expected}).to_string() + "\n"
-            });
-            store.write("attacks.jsonl", &lines.collect::<String>())?;
+            store.write("attacks.jsonl", &pool(&world, &evolved)?)?;
             (evolved, over)
         }
         Optimizer::Model => {
