@@ -1,0 +1,82 @@
+use super::*;
+use crate::action::Action;
+
+fn actions(event: &Value) -> Result<Vec<Action>, EventError> {
+    Event::read(Host::ClaudeCode, event.to_string().as_bytes())?.actions()
+}
+
+#[test]
+fn host_calls_become_engine_actions() {
+    let call = |tool: &str, input: Value| {
+        let event = json!({"hook_event_name": "PreToolUse", "cwd": "/p", "tool_name": tool, "tool_input": input});
+        serde_json::to_value(actions(&event).unwrap()).unwrap()
+    };
+    let shell = |command: &str, cwd: &str| json!([{"type": "shell", "command": command, "cwd": cwd}]);
+    assert_eq!(call("Bash", json!({"command": "ls"})), shell("ls", "/p"));
+    assert_eq!(call("shell", json!({"command": ["bash", "-lc", "a 'b'"]})), shell(r"'bash' '-lc' 'a '\''b'\'''", "/p"));
+    assert_eq!(
+        call("exec_command", json!({"cmd": "ls", "workdir": "q"})),
+        shell("ls", "/p"),
+        "Claude Code has no workdir"
+    );
+    assert_eq!(call("WebFetch", json!({"url": "http://x/"})), json!([{"type": "fetch", "url": "http://x/"}]));
+    assert_eq!(call("TodoWrite", json!({"todos": []})), json!([]));
+    let write = call("Write", json!({"file_path": "a.txt", "content": "x"}));
+    assert_eq!(write.pointer("/0/arguments/file_path"), Some(&json!("/p/a.txt")));
+    let mcp = call("mcp__files__delete_file", json!({"path": "/x"}));
+    assert_eq!(mcp.pointer("/0/server"), Some(&json!("files")));
+    assert_eq!(mcp.pointer("/0/tool"), Some(&json!("delete_file")));
+    let patch = "*** Begin Patch\n*** Delete File: a\n*** Add File: b\n+hi\n*** End Patch";
+    let patched = call("apply_patch", json!({"input": patch}));
+    assert_eq!(patched.pointer("/0/tool"), Some(&json!("delete_file")));
+    assert_eq!(patched.pointer("/1/arguments/content"), Some(&json!("hi\n")));
+}
+
+#[test]
+fn missing_argument_is_an_error() {
+    for (tool, input) in [
+        ("Bash", json!({})),
+        ("Bash", json!({"command": 7})),
+        ("Bash", json!({"command": "ls", "cmd": "rm -rf /"})),
+        ("Edit", json!({"file_path": ".claude/settings.json"})),
+        ("Bash", json!({"command": []})),
+        ("WebFetch", json!({"link": "x"})),
+        ("Write", json!({"file_path": " "})),
+        ("Read", json!(null)),
+        ("apply_patch", json!({"input": "nonsense"})),
+    ] {
+        let event = json!({"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input});
+        assert!(actions(&event).is_err(), "{tool} {input}");
+    }
+    for text in ["", "[]", "{", "null", "{\"hook_event_name\":\"PreToolUse\"}", "{}", "{\"tool_name\":3}"] {
+        assert!(Event::read(Host::ClaudeCode, text.as_bytes()).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn unknown_event_with_a_tool_is_decided() {
+    let kind = |event: Value| Event::read(Host::Generic, event.to_string().as_bytes()).unwrap().kind();
+    assert_eq!(kind(json!({"hook_event_name": "PreTool", "tool_name": "Bash"})), Kind::Before);
+    assert_eq!(kind(json!({"tool_name": "Bash"})), Kind::Before);
+    assert_eq!(kind(json!({"toolName": "Bash", "toolArgs": {}})), Kind::Before);
+    assert_eq!(kind(json!({"tool_name": "Bash", "tool_response": "x"})), Kind::After);
+    assert_eq!(kind(json!({"hook_event_name": "SessionStart"})), Kind::Other);
+}
+
+#[test]
+fn observation_has_its_source_and_both_ends() {
+    let event = json!({"hook_event_name": "PostToolUse", "tool_name": "WebFetch", "tool_input": {"url": "http://x/"},
+        "tool_response": {"result": "a".repeat(200_000), "end": "the end"}});
+    let event = Event::read(Host::ClaudeCode, event.to_string().as_bytes()).unwrap();
+    let seen = event.observation().unwrap();
+    assert_eq!(seen.source, "WebFetch http://x/");
+    assert!(seen.text.read().trim_end().ends_with("the end") && event.foreign());
+    let own = |tool: &str, input: Value| {
+        let event =
+            json!({"hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": input, "tool_response": "x"});
+        !Event::read(Host::ClaudeCode, event.to_string().as_bytes()).unwrap().foreign()
+    };
+    assert!(own("Read", json!({"file_path": "/p/README.md"})) && own("Bash", json!({"command": "ls -la"})));
+    assert!(!own("Bash", json!({"command": "curl https://x.example"})) && !own("mcp__mail__read", json!({})));
+    assert!(!own("Bash", json!({"command": "frobnicate"})), "the origin of its output is unknown");
+}
