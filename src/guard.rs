@@ -17,9 +17,11 @@
 
 mod after;
 mod build;
+mod conclude;
 mod model_scope;
 mod origin;
 mod progress;
+mod recall;
 mod toolbox;
 mod understand;
 
@@ -28,7 +30,7 @@ pub use build::{BuildError, GuardBuilder, Retrieval, Settings, UnknownPrograms};
 use crate::action::{Action, Context};
 use crate::approvals::Approvals;
 use crate::audit::Audit;
-use crate::check::{Answerer, CheckKind, Evidence, Finding, Outcome, Response, Severity, Source, Stage};
+use crate::check::{Finding, Outcome, Stage};
 use crate::embed::Embedder;
 use crate::learn::{self, JournalError, Learning};
 use crate::llm::Meter;
@@ -37,7 +39,7 @@ use crate::policy::Policy;
 use crate::provenance;
 use crate::reason::{Case, Checklist, Item, Reasoner, Recall};
 use crate::tools::Toolbox;
-use crate::verdict::{Basis, Cost, Decision, Digests, Mode, Recalled, ShownEffect, Verdict, decide, headline};
+use crate::verdict::{Decision, Mode, Recalled, Verdict, decide};
 use crate::web::Operations;
 use futures_util::FutureExt as _;
 use origin::{Operation, Origin, operation, origin};
@@ -261,20 +263,6 @@ impl Guard {
         answered
     }
 
-    /// Memory entries that an effect recalls; takes microseconds and needs no embedding.
-    fn triggered(&self, case: &Case, progress: &mut Progress) -> Vec<Recall> {
-        let Some(memory) = &self.inner.memory else { return Vec::new() };
-        match memory.triggered(&learn::triggers(&case.gathered.queries)) {
-            Ok(entries) => {
-                entries.into_iter().map(|entry| Recall { entry, similarity: 1.0, by_effect: true }).collect()
-            }
-            Err(problem) => {
-                progress.fail(Stage::Memory, format!("memory could not be read: {problem}"));
-                Vec::new()
-            }
-        }
-    }
-
     /// Decides the checks that the screen left open: paraphrase, embed, recall, analyze, execute; first by rules, then
     /// by a model.
     async fn deliberate(
@@ -306,50 +294,14 @@ impl Guard {
             version: r.entry.version,
         });
         let tools = tools(inner, case);
-        let analyze = debug_span!("analyze", by = "rules");
-        let known = stages.rules.analyze(case, &recalled, &[], meter).instrument(analyze).await;
-        let known = progress.ok_or_fail(Stage::Rules, known);
-        let Some(Checklist { items: known, .. }) = known else { return };
-        let answered = stages.rules.execute(case, &known, &inner.policy, &tools, meter);
-        let answered = answered.instrument(debug_span!("execute", by = "rules")).await;
-        let Some(answered) = progress.ok_or_fail(Stage::Rules, answered) else { return };
-        let (mut open, mut closed) = (Vec::new(), Vec::new());
-        for (item, finding) in known.into_iter().zip(answered) {
-            progress.trace(|| format!("check '{}': {:?} by {}", finding.check.name, finding.outcome, finding.source));
-            match finding.outcome {
-                Outcome::Unknown if !item.check.required => open.push((item, finding)),
-                _ => closed.push(finding),
-            }
-        }
-        progress.findings.extend(closed);
+        let desk = Desk { case, meter, tools: &tools, recalled: &recalled };
+        let Some(open) = self.by_rules(stages.rules, &desk, progress).await else { return };
         let programs = model_scope::answerable(case, &progress.findings);
         match stages.model.filter(|_| self.wants_model(case, &open, &programs, progress)) {
             None => progress.findings.extend(open.into_iter().map(|(_, finding)| finding)),
             Some(model) => {
-                let desk = Desk { case, meter, tools: &tools, recalled: &recalled };
-                let remembered = open.iter().map(|(item, _)| item.clone());
-                let items: Vec<Item> = model_scope::items(case).into_iter().chain(remembered).collect();
-                if let Some((list, findings)) = self.reasoned(model, &desk, items, progress).await {
-                    let findings = model_scope::contrasted(findings, case, &recalled);
-                    let findings = model_scope::weighed(findings, case, inner.settings.mode);
-                    for finding in &findings {
-                        progress.trace(|| {
-                            format!("check '{}': {:?}: {}", finding.check.name, finding.outcome, finding.reason)
-                        });
-                    }
-                    model_scope::answer_programs(case, &mut progress.findings, &programs, &findings);
-                    let near = |r: &&Recall| !r.by_effect && r.entry.authority == memory::Authority::Learned;
-                    let target = recalled.iter().find(near).map(|r| Arc::clone(&r.entry));
-                    progress.refined = Some(learn::Refined {
-                        target,
-                        recalled: recalled.iter().map(|r| Arc::clone(&r.entry)).collect(),
-                        key,
-                        findings: model_scope::lasting(&findings),
-                        merged: list.merged,
-                        revised: list.revised,
-                    });
-                    progress.findings.extend(findings);
-                }
+                let open = open.into_iter().map(|(item, _)| item).collect();
+                self.by_model(model, &desk, key, open, &programs, progress).await;
             }
         }
         if let Some(model) = stages.model.filter(|_| !asked.is_empty() && !progress.failed)
@@ -364,36 +316,63 @@ impl Guard {
         }
     }
 
-    /// Recalls entries of similar meaning, in addition to those that an effect recalled.
-    async fn recall(&self, key: &memory::Key, recalled: &mut Vec<Recall>, progress: &mut Progress) {
-        let inner = &self.inner;
-        let (Some(memory), Some(embedder)) = (&inner.memory, &inner.embedder) else { return };
-        if !memory.has_vectors() {
-            return;
-        }
-        if let Retrieval::Random(seed) = inner.settings.retrieval {
-            match memory.any(learn::mixed(seed, &key.natural)) {
-                Ok(entry) => recalled.extend(entry.map(|entry| Recall { entry, similarity: 1.0, by_effect: false })),
-                Err(problem) => progress.fail(Stage::Memory, format!("memory could not be read: {problem}")),
+    /// Answers the checklist by rules, and returns the items that the rules leave open. `None` if the rules fail.
+    async fn by_rules(
+        &self,
+        rules: &dyn Reasoner,
+        desk: &Desk<'_>,
+        progress: &mut Progress,
+    ) -> Option<Vec<(Item, Finding)>> {
+        let Desk { case, meter, tools, recalled } = desk;
+        let analyze = debug_span!("analyze", by = "rules");
+        let known = rules.analyze(case, recalled, &[], meter).instrument(analyze).await;
+        let Checklist { items: known, .. } = progress.ok_or_fail(Stage::Rules, known)?;
+        let answered = rules.execute(case, &known, &self.inner.policy, tools, meter);
+        let answered = answered.instrument(debug_span!("execute", by = "rules")).await;
+        let answered = progress.ok_or_fail(Stage::Rules, answered)?;
+        let (mut open, mut closed) = (Vec::new(), Vec::new());
+        for (item, finding) in known.into_iter().zip(answered) {
+            progress.trace(|| format!("check '{}': {:?} by {}", finding.check.name, finding.outcome, finding.source));
+            match finding.outcome {
+                Outcome::Unknown if !item.check.required => open.push((item, finding)),
+                _ => closed.push(finding),
             }
-            return;
         }
-        let vectors = match embedder.embed(&[&learn::embedded_text(key)]).await {
-            Ok(vectors) => vectors,
-            Err(problem) => return progress.fail(Stage::Embedder, problem.to_string()),
-        };
-        match vectors.first().map(|vector| memory.recall(vector, inner.settings.neighbours)) {
-            Some(Ok(near)) => {
-                for neighbour in near.into_iter().filter(|n| n.similarity > inner.settings.similarity) {
-                    if !recalled.iter().any(|r| r.entry.id == neighbour.entry.id) {
-                        let (entry, similarity) = (neighbour.entry, neighbour.similarity);
-                        recalled.push(Recall { entry, similarity, by_effect: false });
-                    }
-                }
-            }
-            Some(Err(problem)) => progress.fail(Stage::Memory, format!("memory could not be searched: {problem}")),
-            None => progress.fail(Stage::Embedder, "the embedder returned nothing".to_owned()),
+        progress.findings.extend(closed);
+        Some(open)
+    }
+
+    /// Lets the model refine and answer the checklist: the open items, and the unknown programs at the places
+    /// `programs`.
+    async fn by_model(
+        &self,
+        model: &dyn Reasoner,
+        desk: &Desk<'_>,
+        key: memory::Key,
+        open: Vec<Item>,
+        programs: &[usize],
+        progress: &mut Progress,
+    ) {
+        let Desk { case, recalled, .. } = desk;
+        let items: Vec<Item> = model_scope::items(case).into_iter().chain(open).collect();
+        let Some((list, findings)) = self.reasoned(model, desk, items, progress).await else { return };
+        let findings = model_scope::contrasted(findings, case, recalled);
+        let findings = model_scope::weighed(findings, case, self.inner.settings.mode);
+        for finding in &findings {
+            progress.trace(|| format!("check '{}': {:?}: {}", finding.check.name, finding.outcome, finding.reason));
         }
+        model_scope::answer_programs(case, &mut progress.findings, programs, &findings);
+        let near = |r: &&Recall| !r.by_effect && r.entry.authority == memory::Authority::Learned;
+        let target = recalled.iter().find(near).map(|r| Arc::clone(&r.entry));
+        progress.refined = Some(learn::Refined {
+            target,
+            recalled: recalled.iter().map(|r| Arc::clone(&r.entry)).collect(),
+            key,
+            findings: model_scope::lasting(&findings),
+            merged: list.merged,
+            revised: list.revised,
+        });
+        progress.findings.extend(findings);
     }
 
     /// Chooses the reasoner of each stage.
@@ -441,142 +420,6 @@ impl Guard {
         }
         Some((list, findings))
     }
-
-    /// Applies an earlier approval of exactly this action. It answers an ask of policy and an unknown program, but
-    /// never a forbid, any other unknown, or an ask that policy reserves for a person each time.
-    async fn approval(&self, case: &Case, progress: &mut Progress) {
-        let Some(memory) = self.inner.memory.clone() else { return };
-        if !learn::approvable(&progress.findings) {
-            return;
-        }
-        let Some(signature) = learn::signature(case, &case.context) else { return };
-        let frozen = self.inner.settings.learning == Learning::Frozen;
-        let used = tokio::task::spawn_blocking(move || {
-            let now = crate::clock::now_ms();
-            let Some(entry) = memory.approval(&signature, now)? else { return Ok(None) };
-            // a frozen memory does not count uses
-            if frozen {
-                Ok(Some(entry))
-            } else {
-                memory.use_approval(&entry.id, now).map(|entry| Some(Arc::new(entry)))
-            }
-        });
-        // not approved, or the use could not be counted: it stays an ask
-        if let Ok(Ok(Some(entry))) = used.await {
-            let left = entry.approval.as_ref().map_or(0, |a| a.uses_left);
-            progress.trace(|| format!("approved by {} ({left} uses left)", entry.id));
-            progress.approved = true;
-            for finding in progress.findings.iter_mut().filter(|f| learn::answerable(f)) {
-                let says = std::mem::replace(
-                    &mut finding.reason,
-                    format!("a person approved exactly this action; remaining uses: {left}"),
-                );
-                finding.outcome = Outcome::Pass;
-                finding.source = Source::Memory(entry.id.clone());
-                finding.evidence.push(Evidence { about: "approved finding".to_owned(), says });
-            }
-        }
-    }
-
-    fn verdict(
-        &self,
-        understood: &Understood,
-        case: &Case,
-        progress: Progress,
-        meter: &Meter,
-        started: Instant,
-    ) -> Verdict {
-        let Progress { findings, recalled, approved, failed, mut trace, .. } = progress;
-        let spent = meter.spent();
-        let (mut decision, mut basis, decided) = decide(&findings);
-        let deciding = decided.and_then(|place| findings.get(place));
-        let model_only = {
-            let mut failures = findings.iter().filter(|f| f.check.kind == CheckKind::Stage);
-            failures.all(|f| f.source == Source::Guard(Stage::Model))
-        };
-        // without its model, `llm` has not judged the action; `tiered` falls back to `rules` and asks about open checks
-        if failed {
-            let spared = model_only && self.inner.settings.mode == Mode::Tiered;
-            decision = decision.max(if spared { Decision::Ask } else { self.inner.settings.on_failure });
-            if deciding.is_none_or(|f| !f.denies()) {
-                basis = Basis::Failure;
-            }
-        } else if (approved && decision == Decision::Allow)
-            || deciding.is_some_and(|f| matches!(f.source, Source::Memory(_)))
-        {
-            basis = Basis::Memory;
-        }
-        // a failure is reported as such; otherwise the harm of the action comes before the finding that decided
-        let failed_first = failed && basis == Basis::Failure;
-        let headline = if failed_first { deciding } else { headline(&findings).filter(|_| deciding.is_some()) };
-        let reason = match deciding.zip(headline) {
-            Some((deciding, headline))
-                if deciding.severity() == Severity::Access && headline.check != deciding.check =>
-            {
-                format!("{}; and {}", headline.reason, deciding.check.definition)
-            }
-            Some((_, headline)) => headline.reason.clone(),
-            None if decision == Decision::Allow && approved => "a person approved exactly this action".to_owned(),
-            None if decision == Decision::Allow => "all effects are known and no policy forbids them".to_owned(),
-            None => "nothing is known about this action".to_owned(),
-        };
-        trace.push(format!("decision: {decision} ({basis:?}): {reason}"));
-        Verdict {
-            version: 1,
-            id: ulid::Ulid::new().to_string(),
-            decision,
-            basis,
-            mode: self.inner.settings.mode.as_str(),
-            advice: headline.and_then(|f| f.advice.clone()),
-            ask_of: (decision == Decision::Ask).then(|| who_answers(&findings)),
-            reason,
-            effects: case
-                .effects
-                .iter()
-                .take(MOST_SHOWN)
-                .map(|e| ShownEffect { verb: e.verb.to_string(), target: e.target.to_string() })
-                .collect(),
-            effects_left_out: case.effects.len().saturating_sub(MOST_SHOWN),
-            memory: recalled,
-            cost: Cost {
-                wall_us: micros(started.elapsed()),
-                model_calls: spent.calls,
-                tokens_in: spent.tokens_in,
-                tokens_out: spent.tokens_out,
-                malformed: spent.malformed,
-            },
-            digest: Digests {
-                action: understood.action_digest.clone(),
-                facts: case.gathered.digest.clone(),
-                policy: self.inner.policy.digest().to_owned(),
-                memory: self.inner.memory.as_ref().map(Memory::digest).unwrap_or_default(),
-            },
-            secrets: case.gathered.queries.iter().any(|q| q.secrets),
-            findings,
-            trace,
-        }
-    }
-
-    fn failure(&self, action: &Action, context: &Context, started: Instant, why: &str) -> Verdict {
-        let mut verdict = self.failure_bare(started, why);
-        verdict.digest.action = understand::digest(action, context);
-        verdict
-    }
-
-    fn failure_bare(&self, started: Instant, why: &str) -> Verdict {
-        let mut progress = Progress::default();
-        progress.fail(Stage::Guard, why.to_owned());
-        let nothing = Case {
-            action: Arc::new(Action::Message { text: String::new() }),
-            context: Arc::new(Context::new(crate::action::Identity::default(), None)),
-            effects: Arc::default(),
-            gathered: Arc::default(),
-            screened: Arc::default(),
-            screen: Decision::Ask,
-            scripts: false,
-        };
-        self.verdict(&Understood::default(), &nothing, progress, &Meter::new(self.inner.settings.limits), started)
-    }
 }
 
 /// The input of the later stages. Findings about the origin of the action come first.
@@ -595,18 +438,4 @@ fn case(origin: Origin, (action, context, mut understood): (Action, Context, Und
         scripts: !understood.scripts.is_empty(),
     };
     (case, understood)
-}
-
-/// A model or an earlier approval may answer an ask only if no finding requires a person and all effects are known.
-fn who_answers(findings: &[Finding]) -> &'static str {
-    let person = |f: &&Finding| match f.outcome {
-        Outcome::Violation => f.response == Response::Ask(Answerer::Person),
-        Outcome::Unknown => f.check.required,
-        Outcome::Pass | Outcome::Discarded => false,
-    };
-    if findings.iter().find(person).is_some() { "person" } else { "model" }
-}
-
-fn micros(elapsed: Duration) -> u64 {
-    u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX)
 }

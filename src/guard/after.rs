@@ -1,13 +1,52 @@
-//! After the gate: one-time approvals and the audit log. Neither makes a deny milder.
+//! Approvals and the audit log. None of them makes a deny milder.
 
 use super::progress::Progress;
-use super::{Guard, RECORDING};
+use super::{Guard, Learning, RECORDING};
 use crate::action::{Action, Context};
 use crate::approvals::{ApprovalError, Word};
-use crate::check::Stage;
+use crate::check::{Evidence, Outcome, Source, Stage};
+use crate::learn;
+use crate::reason::Case;
 use crate::verdict::{Basis, Decision, Verdict};
+use std::sync::Arc;
 
 impl Guard {
+    /// Applies an earlier approval of exactly this action. It answers an ask of policy and an unknown program, but
+    /// never a forbid, any other unknown, or an ask that policy reserves for a person each time.
+    pub(super) async fn approval(&self, case: &Case, progress: &mut Progress) {
+        let Some(memory) = self.inner.memory.clone() else { return };
+        if !learn::approvable(&progress.findings) {
+            return;
+        }
+        let Some(signature) = learn::signature(case, &case.context) else { return };
+        let frozen = self.inner.settings.learning == Learning::Frozen;
+        let used = tokio::task::spawn_blocking(move || {
+            let now = crate::clock::now_ms();
+            let Some(entry) = memory.approval(&signature, now)? else { return Ok(None) };
+            // a frozen memory does not count uses
+            if frozen {
+                Ok(Some(entry))
+            } else {
+                memory.use_approval(&entry.id, now).map(|entry| Some(Arc::new(entry)))
+            }
+        });
+        // not approved, or the use could not be counted: it stays an ask
+        if let Ok(Ok(Some(entry))) = used.await {
+            let left = entry.approval.as_ref().map_or(0, |a| a.uses_left);
+            progress.trace(|| format!("approved by {} ({left} uses left)", entry.id));
+            progress.approved = true;
+            for finding in progress.findings.iter_mut().filter(|f| learn::answerable(f)) {
+                let says = std::mem::replace(
+                    &mut finding.reason,
+                    format!("a person approved exactly this action; remaining uses: {left}"),
+                );
+                finding.outcome = Outcome::Pass;
+                finding.source = Source::Memory(entry.id.clone());
+                finding.evidence.push(Evidence { about: "approved finding".to_owned(), says });
+            }
+        }
+    }
+
     /// Applies a person's answer to exactly this action, if there is one. Otherwise queues the action for an answer.
     pub(super) async fn answered(&self, action: &Action, context: &Context, mut verdict: Verdict) -> Verdict {
         let open = verdict.decision == Decision::Ask && verdict.basis != Basis::Failure;

@@ -50,10 +50,38 @@ pub(super) fn understand(
     let typing = effect::shell::Typing(around);
     let around: &dyn effect::shell::FileSource = if context.typed { &typing } else { around };
 
-    // canonicalise: the raw form is parsed and, if it differs, the canonical form, too
+    let mut reading = debug_span!("effects").in_scope(|| read(action, who, around, &mut trace));
+    for effect in reading.effects.iter_mut().filter(|e| e.verb == Verb::Browse) {
+        effect.operation.clone_from(&operation.name);
+    }
+
+    let own = (settings.own.as_slice(), settings.ports.as_slice());
+    let gathered =
+        debug_span!("facts").in_scope(|| facts::gather(&reading.effects, context, &account, &settings.urls, own));
+
+    let mut findings = debug_span!("screen").in_scope(|| screen(&gathered, policy, settings, &mut trace));
+    if reading.effects.is_empty() && !action.text().trim().is_empty() {
+        findings.push(harmless());
+    }
+    Understood {
+        action_digest: digest(action, context),
+        effects: reading.effects,
+        gathered,
+        findings,
+        scripts: reading.scripts,
+        trace,
+    }
+}
+
+/// Parses the raw form of an action and, if it differs, the canonical form, too.
+fn read(
+    action: &Action,
+    who: effect::Who<'_>,
+    around: &dyn effect::shell::FileSource,
+    trace: &mut Vec<String>,
+) -> effect::shell::Reading {
     let text = action.text();
     let form = canonical(&text, &canonical::Budget::default());
-    let reading_span = debug_span!("effects").entered();
     let mut reading = effect::read(action, who, around);
     trace.push(format!("canonical form: {}", form.describe()));
     if form.changed {
@@ -63,23 +91,12 @@ pub(super) fn understand(
     if !form.hidden.is_empty() {
         reading.effects.push(Effect::unknown(Cause::Obfuscated, &form.describe(), action.kind()));
     }
-
-    drop(reading_span);
-
-    // effects
     trace.extend(reading.steps.iter().map(|step| format!("effects: {step}")));
+    reading
+}
 
-    for effect in reading.effects.iter_mut().filter(|e| e.verb == Verb::Browse) {
-        effect.operation.clone_from(&operation.name);
-    }
-
-    // facts
-    let own = (settings.own.as_slice(), settings.ports.as_slice());
-    let gathered =
-        debug_span!("facts").in_scope(|| facts::gather(&reading.effects, context, &account, &settings.urls, own));
-
-    // screen
-    let screening = debug_span!("screen").entered();
+/// Authorises each effect.
+fn screen(gathered: &ScreenInput, policy: &Policy, settings: &Settings, trace: &mut Vec<String>) -> Vec<Finding> {
     let mut screened = Vec::new();
     for query in &gathered.queries {
         let found = policy.screen(&gathered.subject, query);
@@ -94,19 +111,7 @@ pub(super) fn understand(
         }
         screened.extend(found.into_iter().map(|f| (query, settings.unknown_programs.apply(query, f))));
     }
-    let mut findings = policy::together(&gathered.subject, screened, policy);
-    if reading.effects.is_empty() && !text.trim().is_empty() {
-        findings.push(harmless());
-    }
-    drop(screening);
-    Understood {
-        action_digest: digest(action, context),
-        effects: reading.effects,
-        gathered,
-        findings,
-        scripts: reading.scripts,
-        trace,
-    }
+    policy::together(&gathered.subject, screened, policy)
 }
 
 /// The finding for an action that was parsed completely and has no effect.
