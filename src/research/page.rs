@@ -13,10 +13,10 @@ use super::fetch::Fetched;
 use crate::canonical::mapped::mapped;
 use crate::injection::{Detector, Report, SIGNALS};
 use crate::provenance::{addresses, demands};
-use crate::untrusted::html::{Hidden, Unseen, Unshown, VOID, unshown};
+use crate::untrusted::html::outline::outline;
+use crate::untrusted::html::{Hidden, Unseen, Unshown, unshown};
 use crate::untrusted::segment::{Budget, segments};
 use serde::Serialize;
-use std::collections::HashMap;
 use std::ops::Range;
 use url::Url;
 
@@ -182,10 +182,10 @@ fn lay_out(fetched: Fetched) -> Result<Page, PageError> {
             .collect();
         cuts.extend(texts.iter().filter(|h| replaced(&source, h)).map(|h| h.span.clone()));
         let seen = without(&source, cuts);
-        let walked = walk(&seen, base.as_ref());
-        page.title = short(&mapped(&walked.title).0.text, NAME);
-        page.links = walked.links;
-        if walked.depth > DEPTH { walked.running } else { rendered(&seen).unwrap_or(walked.running) }
+        let outline = outline(&seen);
+        page.title = short(&mapped(&outline.title).0.text, NAME);
+        page.links = links(outline.links, base.as_ref());
+        if outline.depth > DEPTH { outline.text } else { rendered(&seen).unwrap_or(outline.text) }
     } else {
         source
     };
@@ -229,76 +229,13 @@ fn rendered(source: &str) -> Option<String> {
     stacker::maybe_grow(1 << 20, 64 << 20, guarded)
 }
 
-#[derive(Default)]
-struct Walked {
-    title: String,
-    links: Vec<(String, String)>,
-    running: String,
-    depth: usize,
-}
-
-/// Title, links, depth and running text, token by token.
-fn walk(source: &str, base: Option<&Url>) -> Walked {
-    use html5gum::{DefaultEmitter, Token, Tokenizer};
-    let mut emitter = DefaultEmitter::default();
-    emitter.naively_switch_states(true);
-    let mut done = Walked::default();
-    let (mut open, mut depth) = (HashMap::<Vec<u8>, usize>::new(), 0_usize);
-    let (mut in_title, mut silent) = (false, false);
-    let mut link: Option<(String, String)> = None;
-    for token in Tokenizer::new_with_emitter(source, emitter) {
-        let Ok(token) = token;
-        match token {
-            Token::StartTag(tag) => {
-                if !VOID.contains(&tag.name.as_slice()) {
-                    *open.entry(tag.name.to_vec()).or_default() += 1;
-                    depth += 1;
-                    done.depth = done.depth.max(depth);
-                }
-                match tag.name.as_slice() {
-                    b"title" => in_title = true,
-                    b"script" | b"style" | b"template" => silent = true,
-                    b"a" => {
-                        let href = tag.attributes.iter().find(|(name, _)| name.as_slice() == b"href");
-                        let href = href.map(|(_, value)| String::from_utf8_lossy(&value.value).into_owned());
-                        let target = href.and_then(|h| base.and_then(|b| b.join(h.trim()).ok()));
-                        link = target.map(|url| (String::new(), without_fragment(url)));
-                    }
-                    b"p" | b"br" | b"div" | b"li" | b"tr" => done.running.push('\n'),
-                    _ => {}
-                }
-            }
-            Token::EndTag(tag) => {
-                // an end without its beginning ends nothing
-                if let Some(count) = open.get_mut(tag.name.as_slice()).filter(|count| **count > 0) {
-                    *count -= 1;
-                    depth -= 1;
-                }
-                match tag.name.as_slice() {
-                    b"title" => in_title = false,
-                    b"script" | b"style" | b"template" => silent = false,
-                    b"a" => {
-                        let fit = |l: &(String, String)| l.1.starts_with("http") && done.links.len() < LINKS;
-                        done.links.extend(link.take().filter(fit).map(|(text, url)| (short(&text, NAME), url)));
-                    }
-                    _ => {}
-                }
-            }
-            Token::String(text) if !silent => {
-                let text = String::from_utf8_lossy(&text);
-                if in_title {
-                    done.title.push_str(&text);
-                } else {
-                    done.running.push_str(&text);
-                }
-                if let Some((name, _)) = &mut link {
-                    name.push_str(&text);
-                }
-            }
-            _ => {}
-        }
-    }
-    done
+/// The links of a page to other pages: text and absolute URL.
+fn links(links: Vec<(String, String)>, base: Option<&Url>) -> Vec<(String, String)> {
+    let absolute = |(text, target): (String, String)| {
+        let url = without_fragment(base?.join(target.trim()).ok()?);
+        url.starts_with("http").then(|| (short(&text, NAME), url))
+    };
+    links.into_iter().filter_map(absolute).take(LINKS).collect()
 }
 
 fn without_fragment(mut url: Url) -> String {
