@@ -6,7 +6,7 @@
 
 use super::fetch::{FetchError, Fetcher, Hop};
 use super::page::short;
-use crate::llm::{LanguageModel, Limits, Meter, Prompt, Role, Turn};
+use crate::llm::{LanguageModel, Limits, Meter, ModelError, Prompt, Role, Turn};
 use crate::net::UrlPolicy;
 use serde::Serialize;
 use std::time::Duration;
@@ -76,12 +76,8 @@ pub async fn run(
     }
     for _ in 0..TURNS {
         let prompt = Prompt::new(vec![Turn { role: Role::User, text: text.clone() }], 300);
-        let said = match meter.admit(&prompt) {
-            Ok((limit, _)) => model.complete(&prompt, limit).await,
-            Err(problem) => Err(problem),
-        };
-        let said = match said {
-            Ok(said) => said.text,
+        let said = match said(model, &meter, &prompt).await {
+            Ok(said) => said,
             Err(problem) => {
                 done.problems.push(problem.to_string());
                 break;
@@ -107,6 +103,11 @@ pub async fn run(
         }
     }
     Ok(done)
+}
+
+async fn said(model: &dyn LanguageModel, meter: &Meter, prompt: &Prompt) -> Result<String, ModelError> {
+    let (limit, _) = meter.admit(prompt)?;
+    Ok(model.complete(prompt, limit).await?.text)
 }
 
 /// A page, through whatever redirects.
