@@ -82,87 +82,94 @@ impl Reason {
         Self::CarriesData,
     ];
 
-    /// The stable id, the reason in plain words, and an alternative.
-    const fn words(self) -> (&'static str, &'static str, &'static str) {
-        match self {
-            Self::TooLong => ("url-too-long", "it exceeds the length limit for URLs", "use a shorter URL"),
-            Self::Characters => (
-                "url-characters",
-                "it contains white space, control characters, invisible characters or backslashes",
-                "remove these characters, or percent-encode them where they are needed",
-            ),
-            Self::Malformed => ("url-malformed", "it is not a complete web address", "write it as https://host/path"),
-            Self::Scheme => ("url-scheme", "its scheme is not http or https", "use an https URL"),
-            Self::Credentials => {
-                ("url-credentials", "it contains a user name or password", "remove the part before the @")
-            }
-            Self::EncodedHost => (
-                "url-encoded-host",
-                "its host is disguised by an unusual notation",
-                "write the host name or address in its ordinary form",
-            ),
-            Self::EmbeddedAddress => (
-                "url-embedded-address",
-                "its host contains another address",
-                "use that address itself, if it is a public one",
-            ),
-            Self::Metadata => (
-                "url-metadata",
-                "it is a cloud metadata service, which hands out credentials",
-                "ask a person for the one value that is needed",
-            ),
-            Self::Loopback => ("url-loopback", "it points to this machine", "use a public address"),
-            Self::Unspecified => {
-                ("url-unspecified", "its address is unspecified and leads to this machine", "use a public address")
-            }
-            Self::PrivateAddress => ("url-private-address", "it points into a private network", "use a public address"),
-            Self::LinkLocal => ("url-link-local", "it points to a link-local address", "use a public address"),
-            Self::Multicast => ("url-multicast", "it points to a multicast address", "use a public address"),
-            Self::ReservedAddress => {
-                ("url-reserved-address", "its address is not on the public internet", "use a public address")
-            }
-            Self::InternalName => {
-                ("url-internal-name", "its host name belongs to an internal network", "use a public host name")
-            }
-            Self::Homograph => (
-                "url-homograph",
-                "its host name mixes or imitates letters to look like another name",
-                "check which host is meant and write its name plainly",
-            ),
-            Self::TrailingDot => ("url-trailing-dot", "its host name ends in a dot", "remove the last dot"),
-            Self::Port => ("url-port", "web sites do not use its port", "use port 80 or 443"),
-            Self::Unresolved => {
-                ("url-unresolved", "its host name could not be resolved", "check the name, or try again later")
-            }
-            Self::Redirects => ("url-redirects", "it redirects too often", "fetch the final page directly"),
-            Self::Downgrade => ("url-downgrade", "it redirects from https to http", "fetch the https URL of the page"),
-            Self::CarriesSecret => (
-                "url-carries-secret",
-                "it appears to contain a key, token or password",
-                "remove the secret, or let a person fetch the URL",
-            ),
-            Self::CarriesData => {
-                ("url-carries-data", "it contains a long encoded text", "state what is sent and why, or remove it")
-            }
-        }
-    }
-
     /// Stable id: `url-` followed by one or two words.
     #[must_use]
     pub const fn id(self) -> &'static str {
-        self.words().0
+        match self {
+            Self::TooLong => "url-too-long",
+            Self::Characters => "url-characters",
+            Self::Malformed => "url-malformed",
+            Self::Scheme => "url-scheme",
+            Self::Credentials => "url-credentials",
+            Self::EncodedHost => "url-encoded-host",
+            Self::EmbeddedAddress => "url-embedded-address",
+            Self::Metadata => "url-metadata",
+            Self::Loopback => "url-loopback",
+            Self::Unspecified => "url-unspecified",
+            Self::PrivateAddress => "url-private-address",
+            Self::LinkLocal => "url-link-local",
+            Self::Multicast => "url-multicast",
+            Self::ReservedAddress => "url-reserved-address",
+            Self::InternalName => "url-internal-name",
+            Self::Homograph => "url-homograph",
+            Self::TrailingDot => "url-trailing-dot",
+            Self::Port => "url-port",
+            Self::Unresolved => "url-unresolved",
+            Self::Redirects => "url-redirects",
+            Self::Downgrade => "url-downgrade",
+            Self::CarriesSecret => "url-carries-secret",
+            Self::CarriesData => "url-carries-data",
+        }
     }
 
     /// The reason in plain words; "it" is the URL.
     #[must_use]
     pub const fn explain(self) -> &'static str {
-        self.words().1
+        match self {
+            Self::TooLong => "it exceeds the length limit for URLs",
+            Self::Characters => "it contains white space, control characters, invisible characters or backslashes",
+            Self::Malformed => "it is not a complete web address",
+            Self::Scheme => "its scheme is not http or https",
+            Self::Credentials => "it contains a user name or password",
+            Self::EncodedHost => "its host is disguised by an unusual notation",
+            Self::EmbeddedAddress => "its host contains another address",
+            Self::Metadata => "it is a cloud metadata service, which hands out credentials",
+            Self::Loopback => "it points to this machine",
+            Self::Unspecified => "its address is unspecified and leads to this machine",
+            Self::PrivateAddress => "it points into a private network",
+            Self::LinkLocal => "it points to a link-local address",
+            Self::Multicast => "it points to a multicast address",
+            Self::ReservedAddress => "its address is not on the public internet",
+            Self::InternalName => "its host name belongs to an internal network",
+            Self::Homograph => "its host name mixes or imitates letters to look like another name",
+            Self::TrailingDot => "its host name ends in a dot",
+            Self::Port => "web sites do not use its port",
+            Self::Unresolved => "its host name could not be resolved",
+            Self::Redirects => "it redirects too often",
+            Self::Downgrade => "it redirects from https to http",
+            Self::CarriesSecret => "it appears to contain a key, token or password",
+            Self::CarriesData => "it contains a long encoded text",
+        }
     }
 
     /// What the agent can do instead.
     #[must_use]
     pub const fn advice(self) -> &'static str {
-        self.words().2
+        match self {
+            Self::TooLong => "use a shorter URL",
+            Self::Characters => "remove these characters, or percent-encode them where they are needed",
+            Self::Malformed => "write it as https://host/path",
+            Self::Scheme => "use an https URL",
+            Self::Credentials => "remove the part before the @",
+            Self::EncodedHost => "write the host name or address in its ordinary form",
+            Self::EmbeddedAddress => "use that address itself, if it is a public one",
+            Self::Metadata => "ask a person for the one value that is needed",
+            Self::Loopback => "use a public address",
+            Self::Unspecified => "use a public address",
+            Self::PrivateAddress => "use a public address",
+            Self::LinkLocal => "use a public address",
+            Self::Multicast => "use a public address",
+            Self::ReservedAddress => "use a public address",
+            Self::InternalName => "use a public host name",
+            Self::Homograph => "check which host is meant and write its name plainly",
+            Self::TrailingDot => "remove the last dot",
+            Self::Port => "use port 80 or 443",
+            Self::Unresolved => "check the name, or try again later",
+            Self::Redirects => "fetch the final page directly",
+            Self::Downgrade => "fetch the https URL of the page",
+            Self::CarriesSecret => "remove the secret, or let a person fetch the URL",
+            Self::CarriesData => "state what is sent and why, or remove it",
+        }
     }
 }
 
