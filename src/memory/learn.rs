@@ -293,24 +293,9 @@ fn apply(
             return Ok(tightened || counted);
         }
         (_, None) => return Err(Refusal::NoSuchCheck.into()),
-        (_, Some(check)) => {
-            if !trusted {
-                return Err(Refusal::Tainted.into());
-            }
-            if lesson.policy_checks.contains(&check.name) {
-                return Err(Refusal::Policy.into());
-            }
-            if check.required && rule == Rule::TwoPhase {
-                return Err(Refusal::Required.into());
-            }
-        }
+        (_, Some(check)) => may_relax(check, lesson, rule, trusted)?,
     }
-    let relax = match change {
-        Change::Add { category, name, definition, .. } => {
-            Change::Revise { category: category.clone(), name: name.clone(), definition: definition.clone() }
-        }
-        other => other.clone(),
-    };
+    let relax = relaxation(change);
     let counted = vote(&relax, &id)?;
     let (episodes, principals) = w.votes(&id, &relax.hash())?;
     let Some(check) = place.and_then(|at| entry.checks.get_mut(at)) else { return Ok(false) };
@@ -328,4 +313,28 @@ fn apply(
         _ => entry.checks.retain(|c| !(c.category == *category && c.name == *name)),
     }
     Ok(true)
+}
+
+/// Refuses a lesson that must not relax a check.
+fn may_relax(check: &LearnedCheck, lesson: &Lesson, rule: Rule, trusted: bool) -> Result<()> {
+    if !trusted {
+        return Err(Refusal::Tainted.into());
+    }
+    if lesson.policy_checks.contains(&check.name) {
+        return Err(Refusal::Policy.into());
+    }
+    if check.required && rule == Rule::TwoPhase {
+        return Err(Refusal::Required.into());
+    }
+    Ok(())
+}
+
+/// The change as it is voted on: another definition of a known check revises that check.
+fn relaxation(change: &Change) -> Change {
+    match change {
+        Change::Add { category, name, definition, .. } => {
+            Change::Revise { category: category.clone(), name: name.clone(), definition: definition.clone() }
+        }
+        other => other.clone(),
+    }
 }
