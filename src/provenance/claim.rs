@@ -82,13 +82,16 @@ pub(super) fn claim(action: &Action) -> Option<Claim> {
     claim.values.truncate(VALUES);
     claim.named = claim.values.iter().filter(|v| identifying(v)).cloned().collect();
     if let Action::Fetch { url } = action {
-        // the host, too: the site may be mentioned only in an observation
-        let host = url.split("://").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next());
-        claim.named = vec![plain(url)];
-        claim.named.extend(host.map(plain));
+        claim.named = address(url);
     }
     claim.named.dedup();
     Some(claim)
+}
+
+/// A URL and its host: the site may be mentioned only in an observation.
+fn address(url: &str) -> Vec<String> {
+    let host = url.split("://").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next());
+    std::iter::once(url).chain(host).map(plain).collect()
 }
 
 #[cfg(test)]
