@@ -220,7 +220,7 @@ impl Shell<'_> {
                 self.put(&tidy(&path), &[Content::Downloaded], Verb::Write);
             }
             written.iter().for_each(|(path, verb)| self.put(path, &[Content::Downloaded], *verb));
-        } else if !places.is_empty() && !sources.iter().any(|source| super::command::remote_host(source).is_some()) {
+        } else if !places.is_empty() && !sources.iter().any(|source| super::roles::remote_host(source).is_some()) {
             self.files = before;
             for to in &places {
                 for source in &sources {

@@ -19,7 +19,7 @@ impl Shell<'_> {
         let mark = if given.has(&["-0", "--null"]) {
             Some("\0".to_owned())
         } else {
-            given.value(&["--delimiter"]).map(super::word::ansi_c)
+            given.value(&["--delimiter"]).map(super::quoting::ansi_c)
         };
         let mut incoming: Vec<String> = match (&stdin.text, &stdin.names) {
             (Some(_), _) if mark.as_deref() == Some("") => vec![UNKNOWN_SPAN.to_string()],

@@ -9,6 +9,7 @@
 //! 5. Anything that does not parse, is not constant or exceeds a budget becomes an unknown effect in addition to the
 //!    other effects.
 
+mod braces;
 mod branch;
 mod builtin;
 pub mod command;
@@ -16,12 +17,18 @@ mod content;
 pub use content::CHANGED;
 pub use typed::TYPED;
 mod finder;
+mod foreign;
 mod git;
 mod interpreter;
+mod loops;
 mod make;
 pub(crate) mod normal;
+mod output;
 mod packages;
 mod parameter;
+mod quoting;
+mod redirect;
+mod roles;
 mod sed;
 mod source;
 pub mod special;

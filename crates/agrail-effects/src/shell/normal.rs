@@ -6,9 +6,10 @@
 //!
 //! Everything else is kept: two scripts with the same normal form do the same.
 
+use super::quoting::{QUOTED, push_quoted, unescape, unescape_double};
 use super::syntax::{parse, problem};
 use super::tidy;
-use super::word::{QUOTED, children, push_quoted, unescape, unescape_double};
+use super::word::children;
 use crate::table::Table;
 use serde_json::{Value, json};
 use tree_sitter::Node;

@@ -1,6 +1,7 @@
 //! Interprets source that is run: from standard input, the command line and files, and in other languages.
 
 use super::content::{CHANGED, Content};
+use super::roles::Command;
 use super::{Output, ReadError, Shell, UNKNOWN_SPAN};
 use crate::Kind;
 use crate::role::Role;
@@ -68,16 +69,6 @@ impl Shell<'_> {
             _ => {
                 self.foreign(language, text, how);
                 Output::default()
-            }
-        }
-    }
-
-    /// Interprets lines with which a client runs a shell: `\! rm`, `.shell rm`, `!rm`.
-    fn escapes(&mut self, text: &str, how: &str) {
-        for line in text.lines().map(str::trim_start) {
-            let marks = ["\\!", ".shell ", ".system ", "system ", "shell ", "host ", "!"];
-            if let Some(command) = marks.iter().find_map(|mark| line.strip_prefix(mark)) {
-                self.nested(how, command, Output::default());
             }
         }
     }
@@ -151,40 +142,10 @@ impl Shell<'_> {
                     } else {
                         call.target
                     };
-                    self.role(&role, &home_relative, &call.via, &bound, &detail, &[]);
+                    let command = Command { program: &call.via, bound: &bound, detail: &detail, incoming: &[] };
+                    self.role(&role, &home_relative, &command);
                 }
             }
-        }
-    }
-
-    /// Interprets a language without a parser here: constant text that clearly starts commands is parsed as shell.
-    pub(crate) fn foreign(&mut self, language: &str, text: &str, how: &str) {
-        if language == "sed" {
-            let sed = super::sed::read(text);
-            for command in &sed.commands {
-                self.nested(how, command, Output::default());
-            }
-            for (files, verb) in [(&sed.writes, Verb::Write), (&sed.reads, Verb::Read)] {
-                for file in files {
-                    let effect = self.at(verb, file, how);
-                    self.add(effect);
-                }
-            }
-            if sed.opaque {
-                self.unknown(Cause::Language, "sed runs what it makes, or its script cannot be read", how);
-            }
-            return;
-        }
-        for (head, tail) in [("system(", ')'), ("exec(", ')'), ("`", '`'), ("execSync(", ')'), ("os.execute(", ')')] {
-            for part in text.split(head).skip(1) {
-                let inner = part.split(tail).next().unwrap_or_default().trim().trim_matches(['"', '\'']);
-                if !inner.is_empty() && inner.len() < part.len() {
-                    self.nested(&format!("{how} {head}"), inner, Output::default());
-                }
-            }
-        }
-        if !harmless_foreign(language, text) {
-            self.unknown(Cause::Language, &format!("{language} source"), how);
         }
     }
 
@@ -292,171 +253,4 @@ fn shebang(text: &str) -> Option<String> {
 pub(crate) fn digest(content: &[u8]) -> String {
     use sha2::{Digest, Sha256};
     Sha256::digest(content).iter().take(16).map(|b| format!("{b:02x}")).collect()
-}
-
-/// Whether a command of a database client only displays information.
-fn shows(line: &str) -> bool {
-    let word = line.split_whitespace().next().unwrap_or_default();
-    match word.strip_prefix('\\') {
-        Some(name) => {
-            let name = name.trim_end_matches('+');
-            !line.contains('|')
-                && (name.starts_with('d') || matches!(name, "l" | "x" | "q" | "timing" | "conninfo" | "encoding"))
-        }
-        None => [
-            ".tables",
-            ".schema",
-            ".headers",
-            ".header",
-            ".mode",
-            ".databases",
-            ".indexes",
-            ".quit",
-            ".exit",
-            ".help",
-            ".show",
-            ".width",
-            ".nullvalue",
-            ".timeout",
-            ".stats",
-            ".fullschema",
-            ".dbinfo",
-        ]
-        .contains(&word),
-    }
-}
-
-/// Whether the output of an awk program goes to a file or to another program.
-fn puts_out(text: &str) -> bool {
-    let (mut quoted, mut escaped, mut depth, mut prints) = (false, false, 0_u32, false);
-    let mut word = String::new();
-    let chars: Vec<char> = text.chars().collect();
-    for (at, c) in chars.iter().enumerate() {
-        if quoted {
-            quoted = *c != '"' || escaped;
-            escaped = *c == '\\' && !escaped;
-            continue;
-        }
-        if c.is_alphanumeric() || *c == '_' {
-            word.push(*c);
-            continue;
-        }
-        prints |= matches!(word.as_str(), "print" | "printf");
-        word.clear();
-        match c {
-            '"' => quoted = true,
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            ';' | '\n' | '}' => prints = false,
-            '>' if prints && depth == 0 => return true,
-            '|' if prints && depth == 0 => {
-                let or = chars.get(at + 1) == Some(&'|') || at.checked_sub(1).and_then(|b| chars.get(b)) == Some(&'|');
-                if !or {
-                    return true;
-                }
-            }
-            _ => {}
-        }
-    }
-    false
-}
-
-/// Whether a one-liner for text processing neither starts programs nor accesses files.
-fn harmless_foreign(language: &str, text: &str) -> bool {
-    let acts: &[&str] = match language {
-        "awk" => &[
-            "system",
-            "getline",
-            "> \"",
-            ">\"",
-            "| \"",
-            "|\"",
-            "|&",
-            "@load",
-            "@include",
-            "print >",
-            "print>",
-            "print $0 >",
-            "print $0>",
-        ],
-        "perl" => &[
-            "system", "exec", "`", "qx", "unlink", "open", "rename", "rmdir", "mkdir", "chmod", "chown", "kill",
-            "fork", "socket", "eval", "require", "do ", "link", "syscall", "use ", "IO::", "->", "opendir", "utime",
-            "truncate",
-        ],
-        "ruby" => &[
-            "system",
-            "exec",
-            "`",
-            "%x",
-            "File",
-            "Dir",
-            "FileUtils",
-            "IO.",
-            "open",
-            "Process",
-            "fork",
-            "spawn",
-            "eval",
-            "require",
-            "Socket",
-            "send",
-            "Net::",
-            "Kernel",
-        ],
-        "js" => &[
-            "require",
-            "import",
-            "child_process",
-            "fs.",
-            "process.",
-            "eval",
-            "Function",
-            "fetch",
-            "Deno",
-            "Bun",
-            "globalThis",
-        ],
-        "php" => &[
-            "system", "exec", "`", "passthru", "popen", "unlink", "file", "open", "eval", "curl", "include", "require",
-            "mail", "chmod", "rename", "copy", "mkdir", "rmdir", "socket", "$_",
-        ],
-        "sql" => &[
-            "drop",
-            "delete",
-            "update",
-            "insert",
-            "alter",
-            "truncate",
-            "copy",
-            "outfile",
-            "load_file",
-            "exec",
-            "create",
-            "grant",
-            "revoke",
-            "attach",
-            ".shell",
-            ".system",
-            "\\!",
-            "do ",
-            "call",
-            "set ",
-            "into",
-            "system",
-            "source ",
-            "tee ",
-            "pager ",
-        ],
-        _ => return false,
-    };
-    if language == "sql" && text.lines().any(|line| line.trim_start().starts_with(['\\', '.']) && !shows(line)) {
-        return false;
-    }
-    if language == "awk" && puts_out(text) {
-        return false;
-    }
-    let lower = text.to_ascii_lowercase();
-    let text = if language == "sql" { lower.as_str() } else { text };
-    !text.contains(UNKNOWN_SPAN) && !acts.iter().any(|a| text.contains(a))
 }

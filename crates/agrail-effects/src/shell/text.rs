@@ -1,6 +1,6 @@
 //! Commands whose output is known if their input is: `echo`, `printf`, `base64`, `tr`, `xxd`.
 
-use super::word::ansi_c;
+use super::quoting::ansi_c;
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Verb;
 use base64::Engine as _;

@@ -4,17 +4,17 @@
 //! 2. [`UNKNOWN_SPAN`] replaces each part that is not constant.
 //! 3. Unquoted expansions are split at blanks, braces multiply the word, and `~` becomes the home folder.
 
+use super::braces::braces;
 use super::parameter::spread;
+use super::quoting::{QUOTED, ansi_c, push_quoted, unescape, unescape_double};
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Cause;
 use tree_sitter::Node;
 
-/// Mark before a quoted character that would otherwise belong to a pattern.
-pub(super) const QUOTED: char = '\u{E000}';
 /// Mark between fields.
 const SPLIT: char = '\u{E001}';
 /// Most fields of one word; if there are more, the result is [`UNKNOWN_SPAN`].
-const MAX_FIELDS: usize = 256;
+pub(super) const MAX_FIELDS: usize = 256;
 /// Longest expanded word, in bytes.
 const MAX_WORD: usize = 64 * 1024;
 
@@ -127,6 +127,21 @@ impl Shell<'_> {
             }
             "string" | "translated_string" => self.double_quoted(node, source, into),
             "string_content" | "heredoc_content" => unescape_double(raw, into),
+            "brace_expression" => into.push_str(raw),
+            "simple_expansion" | "expansion" | "arithmetic_expansion" => {
+                self.expand_variable(node, source, quoted, into)
+            }
+            "command_substitution" | "process_substitution" => self.expand_output(node, source, quoted, into),
+            "concatenation" | "command_name" | "array" => self.children(node, source, quoted, into),
+            _ if node.named_child_count() > 0 => self.children(node, source, quoted, into),
+            _ => unescape(raw, quoted, into),
+        }
+    }
+
+    /// Appends the values of `$NAME`, `${...}` and `$((...))`.
+    fn expand_variable(&mut self, node: Node<'_>, source: &str, quoted: bool, into: &mut String) {
+        let raw = node.utf8_text(source.as_bytes()).unwrap_or_default();
+        match node.kind() {
             "simple_expansion" => {
                 let name = raw.strip_prefix('$').unwrap_or(raw);
                 let values = self.resplit(self.variable(name), quoted);
@@ -137,33 +152,33 @@ impl Shell<'_> {
                 let values = self.resplit(values, quoted);
                 push_values(&values, quoted, raw.contains("[@]") || raw == "${@}", into);
             }
-            "command_substitution" => {
-                let output = self.substitution(node, source);
-                match (output.text, output.names) {
-                    (Some(text), _) => push_values(&[text.trim_end_matches('\n').to_owned()], quoted, false, into),
-                    (None, Some(names)) => {
-                        let values: Vec<String> = names.iter().map(|n| below(n)).collect();
-                        push_values(&values, quoted, true, into);
-                    }
-                    (None, None) => into.push(UNKNOWN_SPAN),
-                }
-            }
-            "process_substitution" => {
-                // its input is not known yet
-                let output = self.process(node, source, Output { piped: raw.starts_with('>'), ..Output::default() });
-                self.streams.push(Output { piped: true, ..output });
-                into.push_str(&format!("/dev/fd/{}", FIRST_STREAM + self.streams.len() - 1));
-            }
-            "arithmetic_expansion" => {
+            _ => {
                 self.walk_substitutions(node, source);
                 self.named_values(raw);
                 let inner = raw.trim_start_matches("$((").trim_end_matches("))").trim();
                 if inner.parse::<i64>().is_ok() { into.push_str(inner) } else { into.push(UNKNOWN_SPAN) }
             }
-            "brace_expression" => into.push_str(raw),
-            "concatenation" | "command_name" | "array" => self.children(node, source, quoted, into),
-            _ if node.named_child_count() > 0 => self.children(node, source, quoted, into),
-            _ => unescape(raw, quoted, into),
+        }
+    }
+
+    /// Appends the output of `$(...)`, or the path of the stream of `<(...)`.
+    fn expand_output(&mut self, node: Node<'_>, source: &str, quoted: bool, into: &mut String) {
+        if node.kind() == "process_substitution" {
+            let written = node.utf8_text(source.as_bytes()).is_ok_and(|raw| raw.starts_with('>'));
+            // its input is not known yet
+            let output = self.process(node, source, Output { piped: written, ..Output::default() });
+            self.streams.push(Output { piped: true, ..output });
+            into.push_str(&format!("/dev/fd/{}", FIRST_STREAM + self.streams.len() - 1));
+            return;
+        }
+        let output = self.substitution(node, source);
+        match (output.text, output.names) {
+            (Some(text), _) => push_values(&[text.trim_end_matches('\n').to_owned()], quoted, false, into),
+            (None, Some(names)) => {
+                let values: Vec<String> = names.iter().map(|n| below(n)).collect();
+                push_values(&values, quoted, true, into);
+            }
+            (None, None) => into.push(UNKNOWN_SPAN),
         }
     }
 
@@ -335,166 +350,4 @@ fn push_values(values: &[String], quoted: bool, separate: bool, into: &mut Strin
             }
         }
     }
-}
-
-pub(super) fn push_quoted(text: &str, into: &mut String) {
-    for c in text.chars() {
-        if "*?[]{},~".contains(c) {
-            into.push(QUOTED);
-        }
-        into.push(c);
-    }
-}
-
-pub(super) fn unescape(raw: &str, quoted: bool, into: &mut String) {
-    let mut chars = raw.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => match chars.next() {
-                Some('\n') | None => {}
-                Some(next) => push_quoted(&next.to_string(), into),
-            },
-            _ if quoted => push_quoted(&c.to_string(), into),
-            _ => into.push(c),
-        }
-    }
-}
-
-pub(super) fn unescape_double(raw: &str, into: &mut String) {
-    let mut chars = raw.chars().peekable();
-    while let Some(c) = chars.next() {
-        match (c, chars.peek().copied()) {
-            ('\\', Some('\n')) => {
-                chars.next();
-            }
-            ('\\', Some(next @ ('$' | '`' | '"' | '\\'))) => {
-                chars.next();
-                push_quoted(&next.to_string(), into);
-            }
-            _ => push_quoted(&c.to_string(), into),
-        }
-    }
-}
-
-/// `$'...'`: the escapes of ANSI C strings.
-pub(crate) fn ansi_c(raw: &str) -> String {
-    let mut text = String::new();
-    let mut chars = raw.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            text.push(c);
-            continue;
-        }
-        match chars.next() {
-            Some('n') => text.push('\n'),
-            Some('t') => text.push('\t'),
-            Some('r') => text.push('\r'),
-            Some('e' | 'E') => text.push('\u{1b}'),
-            Some(radix @ ('x' | 'u' | 'U')) => {
-                let most = match radix {
-                    'x' => 2,
-                    'u' => 4,
-                    _ => 8,
-                };
-                let mut digits = String::new();
-                while digits.len() < most && chars.peek().is_some_and(char::is_ascii_hexdigit) {
-                    digits.extend(chars.next());
-                }
-                text.push(u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32).unwrap_or(UNKNOWN_SPAN));
-            }
-            Some(first @ '0'..='7') => {
-                let mut digits = first.to_string();
-                while digits.len() < 3 && chars.peek().is_some_and(|d| ('0'..='7').contains(d)) {
-                    digits.extend(chars.next());
-                }
-                text.push(u32::from_str_radix(&digits, 8).ok().and_then(char::from_u32).unwrap_or(UNKNOWN_SPAN));
-            }
-            Some(other) => text.push(other),
-            None => {}
-        }
-    }
-    text
-}
-
-/// Expands the braces of one field: `a{b,c}` to two; a long range to [`UNKNOWN_SPAN`].
-fn braces(field: &str) -> Vec<String> {
-    let mut done = Vec::new();
-    let mut work = vec![field.to_owned()];
-    while let Some(text) = work.pop() {
-        if done.len() + work.len() > MAX_FIELDS {
-            return vec![UNKNOWN_SPAN.to_string()];
-        }
-        match first_brace(&text) {
-            Some((before, choices, after)) => {
-                for choice in choices.iter().rev() {
-                    work.push(format!("{before}{choice}{after}"));
-                }
-            }
-            None => done.push(text),
-        }
-    }
-    done
-}
-
-fn first_brace(text: &str) -> Option<(String, Vec<String>, String)> {
-    let chars: Vec<char> = text.chars().collect();
-    let plain = |i: usize| i == 0 || chars.get(i - 1) != Some(&QUOTED);
-    let open = (0..chars.len())
-        .find(|i| chars.get(*i) == Some(&'{') && plain(*i) && (*i == 0 || chars.get(i - 1) != Some(&'$')))?;
-    let mut depth = 0;
-    let mut parts = vec![String::new()];
-    let mut close = None;
-    for i in open..chars.len() {
-        let c = *chars.get(i)?;
-        match c {
-            '{' if plain(i) => {
-                depth += 1;
-                if depth == 1 {
-                    continue;
-                }
-            }
-            '}' if plain(i) => {
-                depth -= 1;
-                if depth == 0 {
-                    close = Some(i);
-                    break;
-                }
-            }
-            ',' if plain(i) && depth == 1 => {
-                parts.push(String::new());
-                continue;
-            }
-            _ => {}
-        }
-        parts.last_mut()?.push(c);
-    }
-    let close = close?;
-    let before: String = chars.iter().take(open).collect();
-    let after: String = chars.iter().skip(close + 1).collect();
-    if parts.len() == 1 {
-        let range = parts.first()?;
-        let mut ends = range.split("..");
-        let (from, to) = (ends.next()?, ends.next()?);
-        if let (Ok(a), Ok(b)) = (from.parse::<i64>(), to.parse::<i64>()) {
-            let n = (b - a).unsigned_abs();
-            let values = if n > 8 {
-                vec![UNKNOWN_SPAN.to_string()]
-            } else {
-                (a.min(b)..=a.max(b)).map(|v| v.to_string()).collect()
-            };
-            return Some((before, values, after));
-        }
-        return (from.chars().count() == 1 && to.chars().count() == 1)
-            .then(|| (before, vec![UNKNOWN_SPAN.to_string()], after));
-    }
-    Some((before, parts, after))
-}
-
-/// The number of values of a brace range: `{1..100000}`.
-pub(crate) fn range_length(raw: &str) -> Option<u64> {
-    let inner = raw.strip_prefix('{')?.strip_suffix('}')?;
-    let mut ends = inner.split("..");
-    let a: i64 = ends.next()?.parse().ok()?;
-    let b: i64 = ends.next()?.parse().ok()?;
-    Some(b.saturating_sub(a).unsigned_abs().saturating_add(1))
 }

@@ -1,0 +1,72 @@
+//! What a program with a row prints, as far as it matters to the next command.
+
+use super::{Output, Shell, UNKNOWN_SPAN};
+use crate::Verb;
+use crate::role::Role;
+use crate::table::Bound;
+
+/// Filters that pass on names unchanged.
+const FILTERS: &[&str] = &[
+    "grep", "egrep", "fgrep", "sort", "head", "tail", "uniq", "tac", "shuf", "tee", "cat", "awk", "gawk", "comm", "sed",
+];
+/// Programs that print nothing.
+const SILENT: [&str; 18] = [
+    ":", "[", "chgrp", "chmod", "chown", "cp", "false", "install", "ln", "mkdir", "mv", "rm", "rmdir", "sleep", "test",
+    "touch", "true", "truncate",
+];
+/// Filters whose output ends only when their input does.
+const ENDLESS_THROUGH: &[&str] =
+    &["cat", "tee", "tr", "base64", "sed", "awk", "grep", "gzip", "xz", "bzip2", "zstd", "od", "xxd", "rev"];
+
+impl Shell<'_> {
+    /// The output of a program whose effects are already added.
+    pub(super) fn output_of(&mut self, program: &str, arguments: &[String], bound: &Bound, stdin: Output) -> Output {
+        let passes = bound.passes_input;
+        let mut output = Output { network: connects(bound) || (passes && stdin.network), ..Output::default() };
+        let verbose = |word: &String| word.starts_with('-') && word.contains('v');
+        if SILENT.contains(&program) && !arguments.iter().any(verbose) {
+            output.text = Some(String::new());
+        }
+        output.endless = endless(program, arguments) || (stdin.endless && ENDLESS_THROUGH.contains(&program));
+        if output.endless && program == "tee" && arguments.iter().any(|w| !w.starts_with('-')) {
+            self.exhaust("disk", program);
+        }
+        // `cat -` reads its input, like `cat` without arguments
+        let of_files = |(r, v, _): &(Role, String, Option<usize>)| {
+            matches!(r, Role::Act { verb: Verb::Read, .. }) && !matches!(v.as_str(), "-" | "/dev/stdin")
+        };
+        if passes && !bound.arguments.iter().any(of_files) {
+            output.text = stdin.text;
+            output.decoded = stdin.decoded;
+        }
+        if program == "mktemp" && !arguments.iter().any(|w| w.contains('/')) {
+            output.text = Some(format!("/tmp/tmp.{UNKNOWN_SPAN}\n"));
+        }
+        if FILTERS.contains(&program) {
+            output.names = stdin.names;
+            output.network |= stdin.network;
+        }
+        if matches!(program, "ls" | "dir") {
+            let named: Vec<String> = bound
+                .arguments
+                .iter()
+                .filter(|(r, _, _)| matches!(r, Role::Act { .. }))
+                .map(|(_, v, _)| self.path(v))
+                .collect();
+            output.names = Some(if named.is_empty() { vec![self.path(".")] } else { named });
+        }
+        output
+    }
+}
+
+/// Whether the command opens a connection.
+pub(super) fn connects(bound: &Bound) -> bool {
+    let connects = |role: &Role| matches!(role, Role::Act { verb: Verb::Connect, .. });
+    bound.arguments.iter().any(|(role, _, _)| connects(role)) || bound.fixed.iter().any(|(role, _)| connects(role))
+}
+
+/// Whether a program prints without end: `yes`, `cat /dev/zero`.
+fn endless(program: &str, words: &[String]) -> bool {
+    let source = |w: &String| matches!(w.as_str(), "/dev/zero" | "/dev/urandom" | "/dev/random" | "/dev/full");
+    program == "yes" || (ENDLESS_THROUGH.contains(&program) && words.iter().any(source))
+}

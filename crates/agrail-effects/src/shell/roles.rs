@@ -1,0 +1,247 @@
+//! The effects of the arguments of a program, by their roles.
+
+use super::{Output, Shell, UNKNOWN_SPAN};
+use crate::Kind;
+use crate::role::{Role, default_kind};
+use crate::table::Bound;
+use crate::{Cause, Effect, Target, Verb};
+
+/// Programs that connect a command to the network.
+const RELAYS: &[&str] = &["nc", "netcat", "nc.traditional", "nc.openbsd", "ncat"];
+
+/// What the arguments of a command have in common: how it is called, and what its other arguments say about each.
+pub(crate) struct Command<'a> {
+    /// The program or call.
+    pub program: &'a str,
+    /// Its flags and ports.
+    pub bound: &'a Bound,
+    /// Mode, owner or signal.
+    pub detail: &'a str,
+    /// The names that a copy or move creates in its destination.
+    pub incoming: &'a [String],
+}
+
+impl Shell<'_> {
+    /// Adds the effects of the arguments with roles.
+    pub(crate) fn effects(&mut self, program: &str, words: &[String], bound: &Bound, stdin: &Output) {
+        for what in &bound.unrecognised {
+            self.unknown(Cause::Arguments, &format!("{program} {what}"), program);
+        }
+        let detail = bound
+            .arguments
+            .iter()
+            .filter(|(r, _, _)| matches!(r, Role::Mode | Role::Owner | Role::Signal))
+            .map(|(_, v, _)| v.as_str())
+            .collect::<Vec<_>>()
+            .join(" ");
+        let incoming: Vec<String> = bound
+            .arguments
+            .iter()
+            .filter(|(r, _, _)| matches!(r, Role::Copy | Role::Act { verb: Verb::Move, .. } | Role::Linked))
+            .map(|(_, v, _)| arriving(v, program, bound))
+            .collect();
+        let command = Command { program, bound, detail: &detail, incoming: &incoming };
+        for (role, value, place) in &bound.arguments {
+            match role {
+                Role::Run | Role::Exec | Role::Script(_) | Role::ScriptFile(_) => {
+                    self.run_argument(role, value, *place, program, words, stdin);
+                }
+                _ => self.role(role, value, &command),
+            }
+        }
+        if let [
+            (Role::Linked, target, _),
+            (Role::Act { verb: Verb::Link | Verb::Overwrite, .. } | Role::Into, link, _),
+        ] = bound.arguments.as_slice()
+        {
+            self.note_link(target, link);
+        }
+        for (role, value) in &bound.fixed {
+            let below_home = value.strip_prefix("~/").filter(|_| self.cwd.as_deref() != Some(""));
+            let value = &below_home.map_or_else(|| value.clone(), |rest| format!("{}/{rest}", self.home));
+            self.role(role, value, &Command { incoming: &[], ..command });
+        }
+    }
+
+    /// Interprets an argument that the program runs.
+    fn run_argument(
+        &mut self,
+        role: &Role,
+        value: &str,
+        place: Option<usize>,
+        program: &str,
+        words: &[String],
+        stdin: &Output,
+    ) {
+        let after = |skip: usize| place.and_then(|at| words.get(at + skip..)).unwrap_or_default();
+        match role {
+            Role::Exec | Role::Script(_) if RELAYS.contains(&program) => {
+                self.remote_shell(program);
+                self.script("bash", value, program);
+            }
+            Role::Run => drop(self.wrapped(program, after(0), stdin.clone())),
+            Role::Script(_) if value.trim_start().starts_with(UNKNOWN_SPAN) => {
+                self.unknown(Cause::Dynamic, "what it runs is not constant", program);
+            }
+            Role::Script(language) if matches!(language.as_str(), "bash" | "sh") => {
+                let arguments = std::mem::take(&mut self.arguments);
+                self.child(program, |shell| shell.nested(program, value, stdin.clone()));
+                self.arguments = arguments;
+            }
+            Role::Script(language) => drop(self.script(language, value, program)),
+            Role::ScriptFile(language) => drop(self.run_file(value, after(1), Some(language))),
+            _ => drop(self.wrapped(program, &[value.to_owned()], stdin.clone())),
+        }
+    }
+
+    /// Adds the effect of one argument with a role.
+    pub(crate) fn role(&mut self, role: &Role, value: &str, command: &Command<'_>) {
+        let program = command.program;
+        let (verb, operation, kind) = match role {
+            // a hard link is another name for the same file: a write to one is a write to the other
+            Role::Linked if !command.bound.symbolic => (Verb::Link, "to", Kind::Path),
+            Role::Skip | Role::Mode | Role::Owner | Role::Signal | Role::Linked | Role::Port => return,
+            Role::Unknown => return self.unknown(Cause::Arguments, value, program),
+            Role::Copy => (Verb::Read, "", Kind::Path),
+            Role::Into => (Verb::Overwrite, "", Kind::Path),
+            Role::Upload => {
+                let read = Role::Act { verb: Verb::Read, operation: String::new(), kind: Kind::Path };
+                self.role(&read, given_file(value), &Command { incoming: &[], ..*command });
+                (Verb::Send, "", Kind::Host)
+            }
+            Role::Act { verb, operation, kind } => (*verb, operation.as_str(), *kind),
+            Role::Run | Role::Exec | Role::Script(_) | Role::ScriptFile(_) => {
+                return self.unknown(Cause::Dynamic, value, program);
+            }
+        };
+        let value = if *role == Role::Upload { "" } else { value };
+        // a `file://` URL is a file of this machine
+        if let Some(path) = value.strip_prefix("file://").filter(|_| kind == Kind::Url) {
+            let path = path.get(path.find('/').unwrap_or(0)..).unwrap_or_default();
+            let effect = self.at(Verb::Read, path, program);
+            return self.add(effect);
+        }
+        // the input of another command is no file
+        if kind == Kind::Path && (value == "-" || value.is_empty() || is_stream(value)) {
+            return;
+        }
+        // `ln -s TARGET` without a second operand creates a link of the same name in the working directory
+        let here = base_name(value);
+        let alone = verb == Verb::Link && operation.is_empty() && command.incoming.is_empty() && program == "ln";
+        let value = if alone { here.as_str() } else { value };
+        let Some(mut effect) = self.acting(role, verb, kind, value, command) else { return };
+        operation.clone_into(&mut effect.operation);
+        command.detail.clone_into(&mut effect.detail);
+        effect.recursive = command.bound.recursive;
+        effect.keep = command.bound.keep;
+        if matches!(effect.verb, Verb::Overwrite | Verb::Link) {
+            effect.incoming = command.incoming.to_vec();
+        }
+        self.add(effect);
+    }
+
+    /// The effect of a verb on its target; `None` if a dry run leaves the target alone.
+    fn acting(&mut self, role: &Role, verb: Verb, kind: Kind, value: &str, command: &Command<'_>) -> Option<Effect> {
+        let (program, bound) = (command.program, command.bound);
+        let remote = matches!(role, Role::Copy | Role::Into).then(|| remote_host(value)).flatten();
+        // a copy to this machine by way of its host name is a local copy
+        let here = remote.is_some_and(|host| self.is_here(&super::ssh::destination(host).1));
+        let detour = here.then(|| self.remote_path(value)).flatten();
+        let (value, remote) = match &detour {
+            Some(path) => (path.as_str(), None),
+            None => (value, remote),
+        };
+        if let Some(host) = remote {
+            let verb = if *role == Role::Copy { Verb::Connect } else { Verb::Send };
+            return Some(Effect::new(verb, Target::Named(Kind::Host, host.to_owned()), program));
+        }
+        if kind == Kind::Path {
+            let changes = !matches!(verb, Verb::Read | Verb::List);
+            return Some(self.at(if bound.dry && changes { Verb::Read } else { verb }, value, program));
+        }
+        if bound.dry {
+            return None;
+        }
+        let port = bound.arguments.iter().find(|(role, _, _)| *role == Role::Port).filter(|_| kind == Kind::Host);
+        let name = match port {
+            Some((_, port, _)) if value.contains(':') => format!("[{value}]:{port}"),
+            Some((_, port, _)) => format!("{value}:{port}"),
+            None => value.to_owned(),
+        };
+        Some(Effect::new(verb, Target::Named(kind, name), program))
+    }
+
+    /// The path in `user@host:path` or `scheme://host/path`; relative paths start in the home folder.
+    fn remote_path(&self, value: &str) -> Option<String> {
+        let path = match value.split_once("://") {
+            Some((_, rest)) => rest.get(rest.find('/')?..)?,
+            None => value.split_once("]:").or_else(|| value.split_once(':'))?.1,
+        };
+        let path = path.strip_prefix("~/").unwrap_or(if path == "~" { "" } else { path });
+        Some(if path.starts_with('/') { path.to_owned() } else { format!("{}/{path}", self.home) })
+    }
+
+    /// Adds an execution of commands from the network: the peer of the connection decides what runs here.
+    pub(crate) fn remote_shell(&mut self, program: &str) {
+        let mut effect =
+            Effect::new(Verb::Execute, Target::Named(Kind::Program, "what comes over the network".to_owned()), program);
+        "network".clone_into(&mut effect.detail);
+        self.add(effect);
+    }
+
+    /// Adds an effect on a named target of the verb's default kind; used by parsers of small languages.
+    pub(crate) fn named(&mut self, verb: Verb, name: &str, program: &str) {
+        self.add(Effect::new(verb, Target::Named(default_kind(verb), name.to_owned()), program));
+    }
+}
+
+/// `host` of `user@host:path`; `None` if the text is a local path.
+pub(crate) fn remote_host(text: &str) -> Option<&str> {
+    if let Some(rest) = text.split_once("://").map(|(_, r)| r) {
+        return rest.split('/').next();
+    }
+    if let Some(end) = text.find("]:").filter(|_| text.rsplit('@').next().is_some_and(|host| host.starts_with('['))) {
+        return text.get(..=end);
+    }
+    let (host, _) = text.split_once(':')?;
+    (!host.is_empty() && !host.contains('/') && !host.starts_with('.')).then_some(host)
+}
+
+/// Whether a path is exactly that of a process substitution.
+fn is_stream(path: &str) -> bool {
+    path.strip_prefix("/dev/fd/").is_some_and(|number| number.chars().all(|c| c.is_ascii_digit()))
+}
+
+/// The file in `@FILE`, `name=@FILE` or `name=<FILE`; otherwise the value itself.
+fn given_file(value: &str) -> &str {
+    let value = match value.split_once('=') {
+        Some((name, rest)) if rest.starts_with(['@', '<']) && !name.contains('/') => rest,
+        _ => value,
+    };
+    let path = match value.strip_prefix(['@', '<']) {
+        Some(path) => path,
+        // `name@FILE`, but not an address
+        None => match value.split_once('@') {
+            Some((name, path)) if name.chars().all(|c| c.is_alphanumeric() || c == '_') && !path.is_empty() => path,
+            _ => return value,
+        },
+    };
+    path.split(';').next().unwrap_or(path)
+}
+
+/// The name that a source gets in the target folder; [`UNKNOWN_SPAN`] if instead its contents are copied under their
+/// own names.
+fn arriving(source: &str, program: &str, bound: &Bound) -> String {
+    let merged = bound.seen.iter().any(|option| matches!(option.as_str(), "-T" | "--no-target-directory"));
+    let path = match source.split_once(':') {
+        Some((host, path)) if !host.contains('/') && !path.is_empty() => path,
+        _ => source,
+    };
+    let name = base_name(path);
+    let contents = merged || matches!(name.as_str(), "." | ".." | "") || (program == "rsync" && path.ends_with('/'));
+    if contents { UNKNOWN_SPAN.to_string() } else { name }
+}
+
+fn base_name(path: &str) -> String {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
+}
