@@ -62,59 +62,33 @@ pub(super) fn read(tool: &str, class: (Verb, &str), arguments: &Value, home: &st
     let name = words(tool);
     let says = |list: &[&str]| name.iter().any(|word| list.contains(&word.as_str()));
     let ((from, cut_from), (to, cut_to)) = (paths(arguments, &FROM, home), paths(arguments, &TO, home));
+    let deep = says(&["grep", "search", "glob", "tree", "find"]);
+    // the verbs for both kinds of paths, whether they concern what is below them, and whether they are all that the tool
+    // does; the effects of a tool with an unrevealing name are unknown: it may write as well as read
+    let (verbs, recursive, whole): (&[(Verb, Verb)], bool, bool) = match class {
+        (Verb::Read, _) if says(&SAVES) => (&[(Verb::Write, Verb::Write)], false, false),
+        (Verb::Read, _) if says(&["list", "ls", "glob", "tree", "info", "status"]) => {
+            (&[(Verb::List, Verb::List)], deep, true)
+        }
+        (Verb::Read, _) => (&[(Verb::Read, Verb::Read)], deep, true),
+        (Verb::Write, "") if says(&["move", "rename"]) => (&[(Verb::Move, Verb::Overwrite)], false, true),
+        (Verb::Write, "") if says(&["copy"]) => (&[(Verb::Read, Verb::Overwrite)], false, true),
+        (Verb::Write, "") if says(&["append", "insert"]) => (&[(Verb::Append, Verb::Write)], false, true),
+        (Verb::Write, "") => (&[(Verb::Write, Verb::Write)], false, true),
+        (Verb::Delete, _) => (&[(Verb::Delete, Verb::Delete)], true, true),
+        (Verb::Call, _) => (&[(Verb::Read, Verb::Read), (Verb::Write, Verb::Write)], false, false),
+        _ => (&[(Verb::Read, Verb::Read)], false, false),
+    };
+    let acting = |verb: Verb, path: &String| {
+        let mut effect = Effect::new(verb, Target::Path(path.clone()), tool);
+        effect.recursive = recursive;
+        effect
+    };
     let mut effects = Vec::new();
-    let mut add = |verb: Verb, paths: &[String], recursive: bool| {
-        for path in paths {
-            let mut effect = Effect::new(verb, Target::Path(path.clone()), tool);
-            effect.recursive = recursive;
-            effects.push(effect);
-        }
-    };
-    let whole = match class {
-        (Verb::Read, _) if says(&SAVES) => {
-            add(Verb::Write, &from, false);
-            add(Verb::Write, &to, false);
-            false
-        }
-        (Verb::Read, _) => {
-            let names = says(&["list", "ls", "glob", "tree", "info", "status"]);
-            let deep = says(&["grep", "search", "glob", "tree", "find"]);
-            let verb = if names { Verb::List } else { Verb::Read };
-            add(verb, &from, deep);
-            add(verb, &to, deep);
-            true
-        }
-        (Verb::Write, "") if says(&["move", "rename"]) => {
-            add(Verb::Move, &from, false);
-            add(Verb::Overwrite, &to, false);
-            true
-        }
-        (Verb::Write, "") if says(&["copy"]) => {
-            add(Verb::Read, &from, false);
-            add(Verb::Overwrite, &to, false);
-            true
-        }
-        (Verb::Write, "") => {
-            add(if says(&["append", "insert"]) { Verb::Append } else { Verb::Write }, &from, false);
-            add(Verb::Write, &to, false);
-            true
-        }
-        (Verb::Delete, _) => {
-            add(Verb::Delete, &from, true);
-            add(Verb::Delete, &to, true);
-            true
-        }
-        // its other effects are unknown: it may write as well as read
-        _ => {
-            add(Verb::Read, &from, false);
-            add(Verb::Read, &to, false);
-            if class.0 == Verb::Call {
-                add(Verb::Write, &from, false);
-                add(Verb::Write, &to, false);
-            }
-            false
-        }
-    };
+    for (on_from, on_to) in verbs {
+        effects.extend(from.iter().map(|path| acting(*on_from, path)));
+        effects.extend(to.iter().map(|path| acting(*on_to, path)));
+    }
     if cut_from || cut_to {
         effects.push(Effect::unknown(Cause::Budget, "the paths", tool));
     }

@@ -33,6 +33,15 @@ pub struct Bound {
     pub passes_input: bool,
 }
 
+/// A word of a command line that begins an option.
+struct OptionWord<'a> {
+    text: &'a str,
+    /// The word after it.
+    next: Option<&'a str>,
+    /// Its index among the arguments.
+    place: usize,
+}
+
 impl Row {
     /// Assigns each argument its role; the arguments do not include the program's name.
     #[must_use]
@@ -67,21 +76,21 @@ impl Row {
             if !only_operands && self.style == Style::Dd && argument.contains('=') {
                 self.dd_operand(argument, here, bound);
             } else if !only_operands && (bundle || (argument.starts_with('-') && argument.len() > 1)) {
-                let used =
-                    self.option(argument, bundle, arguments.get(index).map(String::as_str), here, parents, bound);
-                index += used;
+                let word = OptionWord { text: argument, next: arguments.get(index).map(String::as_str), place: here };
+                index += if bundle || !(argument.starts_with("--") || self.style == Style::Single) {
+                    self.bind_letters(&word, bundle, parents, bound)
+                } else {
+                    self.bind_long(&word, parents, bound)
+                };
             } else if let (false, Some(command), Some(Opt::Role(roles))) =
                 (only_operands, argument.strip_prefix('+'), self.options.get("+"))
             {
                 // `vim +10 file` is a position in the file; anything else is a command of the editor
                 if !command.chars().all(|c| c.is_ascii_digit() || matches!(c, ',' | '$' | 'g' | 'G')) {
-                    for role in roles {
-                        bound.arguments.push((role.clone(), command.to_owned(), Some(here)));
-                    }
+                    bound.value(roles, command, here);
                 }
             } else {
-                if !self.subs.is_empty()
-                    && operands.is_empty()
+                if operands.is_empty()
                     && let Some(sub) = self.subs.iter().find(|s| s.names.iter().any(|n| n == argument))
                 {
                     bound.subcommands.push(argument.clone());
@@ -97,6 +106,11 @@ impl Row {
                 }
             }
         }
+        self.bind_operands(&operands, bound);
+    }
+
+    /// Assigns the operands their roles, and adds what does not depend on them.
+    fn bind_operands(&self, operands: &[(usize, &str)], bound: &mut Bound) {
         bound.stdin = self.stdin.clone();
         bound.passes_input = self.passes_input;
         let variant = self.variants.iter().find(|v| v.flags.iter().any(|f| bound.seen.contains(f)));
@@ -106,16 +120,8 @@ impl Row {
         let effects = variant.and_then(|v| v.effects.as_ref()).unwrap_or(&self.effects);
         bound.fixed.extend(effects.iter().cloned());
         match variant.and_then(|v| v.operands.as_ref()).or(self.operands.as_ref()) {
-            Some(pattern) => pattern.bind(&operands, bound),
-            None => {
-                if !self.subs.is_empty() || !operands.is_empty() {
-                    match operands.first() {
-                        Some((_, first)) => bound.unrecognised.push((*first).to_owned()),
-                        None if self.subs.is_empty() || !bound.seen.is_empty() => {}
-                        None => {}
-                    }
-                }
-            }
+            Some(pattern) => pattern.bind(operands, bound),
+            None => bound.unrecognised.extend(operands.first().map(|(_, first)| (*first).to_owned())),
         }
     }
 
@@ -133,84 +139,70 @@ impl Row {
     fn dd_operand(&self, argument: &str, place: usize, bound: &mut Bound) {
         let Some((key, value)) = argument.split_once('=') else { return };
         match self.options.get(&format!("{key}=")) {
-            Some(Opt::Role(roles)) => {
-                for role in roles {
-                    bound.arguments.push((role.clone(), value.to_owned(), Some(place)));
-                }
-            }
+            Some(Opt::Role(roles)) => bound.value(roles, value, place),
             Some(_) => {}
             None => bound.unrecognised.push(argument.to_owned()),
         }
     }
 
-    /// Parses one option; returns how many further arguments it consumed.
-    fn option(
-        &self,
-        argument: &str,
-        bundle: bool,
-        next: Option<&str>,
-        place: usize,
-        parents: &[&Self],
-        bound: &mut Bound,
-    ) -> usize {
-        if !bundle && (argument.starts_with("--") || self.style == Style::Single) {
-            let (name, value) = match argument.split_once('=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (argument, None),
-            };
-            let mut abbreviated = false;
-            let (name, found) = match self.lookup(parents, name) {
-                Some(found) => (name.to_owned(), Some(found)),
-                None => match self.abbreviation(parents, name) {
-                    Some((full, found)) => {
-                        abbreviated = true;
-                        (full, Some(found))
-                    }
-                    None if self.style == Style::Single && name.starts_with("--") => {
-                        let single = name.trim_start_matches('-');
-                        (name.to_owned(), self.lookup(parents, &format!("-{single}")))
-                    }
-                    None => (name.to_owned(), None),
-                },
-            };
-            bound.seen.push(name.clone());
-            return match found {
-                // an abbreviation may also be a flag that no row lists: the next word then counts as its value and as
-                // an operand
-                Some(Opt::Takes) => usize::from(value.is_none() && !abbreviated),
-                Some(Opt::Optional) => 0,
-                Some(Opt::Role(roles)) => {
-                    let (used, at, text) = match value {
-                        Some(value) => (0, place, value),
-                        None => (usize::from(!abbreviated), place + 1, next.unwrap_or_default()),
-                    };
-                    for role in roles {
-                        bound.arguments.push((role.clone(), text.to_owned(), Some(at)));
-                    }
-                    used
+    /// Parses one long option; returns how many further arguments it consumed.
+    fn bind_long(&self, word: &OptionWord<'_>, parents: &[&Self], bound: &mut Bound) -> usize {
+        let (name, value) = match word.text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word.text, None),
+        };
+        let mut abbreviated = false;
+        let (name, found) = match self.lookup(parents, name) {
+            Some(found) => (name.to_owned(), Some(found)),
+            None => match self.abbreviation(parents, name) {
+                Some((full, found)) => {
+                    abbreviated = true;
+                    (full, Some(found))
                 }
-                Some(Opt::Flag(words)) => {
-                    bound.apply(words);
-                    0
+                None if self.style == Style::Single && name.starts_with("--") => {
+                    let single = name.trim_start_matches('-');
+                    (name.to_owned(), self.lookup(parents, &format!("-{single}")))
                 }
-                None => {
-                    let lower = name.to_ascii_lowercase();
-                    let listed = std::iter::once(&self)
-                        .chain(parents)
-                        .any(|r| r.variants.iter().any(|v| v.flags.contains(&name)));
-                    if listed {
-                    } else if SUSPICIOUS_OPTION_WORDS.iter().any(|t| lower.contains(t))
-                        || (value.is_some() && lower.contains("output"))
-                    {
-                        bound.unrecognised.push(name);
-                    }
-                    0
+                None => (name.to_owned(), None),
+            },
+        };
+        bound.seen.push(name.clone());
+        match (found, value) {
+            // an abbreviation may also be a flag that no row lists: the next word then counts as its value and as an
+            // operand
+            (Some(Opt::Takes), None) => usize::from(!abbreviated),
+            (Some(Opt::Takes | Opt::Optional), _) => 0,
+            (Some(Opt::Role(roles)), Some(value)) => {
+                bound.value(roles, value, word.place);
+                0
+            }
+            (Some(Opt::Role(roles)), None) => {
+                bound.value(roles, word.next.unwrap_or_default(), word.place + 1);
+                usize::from(!abbreviated)
+            }
+            (Some(Opt::Flag(words)), _) => {
+                bound.apply(words);
+                0
+            }
+            (None, value) => {
+                let lower = name.to_ascii_lowercase();
+                let mut rows = std::iter::once(&self).chain(parents);
+                let listed = rows.any(|r| r.variants.iter().any(|v| v.flags.contains(&name)));
+                let acts = SUSPICIOUS_OPTION_WORDS.iter().any(|t| lower.contains(t))
+                    || (value.is_some() && lower.contains("output"));
+                if acts && !listed {
+                    bound.unrecognised.push(name);
                 }
-            };
+                0
+            }
         }
-        let letters = argument.trim_start_matches('-');
+    }
+
+    /// Parses a word of short options; returns how many further arguments they consumed. In a `bundle` without a dash,
+    /// all values follow the word.
+    fn bind_letters(&self, word: &OptionWord<'_>, bundle: bool, parents: &[&Self], bound: &mut Bound) -> usize {
         let mut used = 0;
-        let mut rest = letters.chars();
+        let mut rest = word.text.trim_start_matches('-').chars();
         while let Some(letter) = rest.next() {
             let name = format!("-{letter}");
             let found = self.lookup(parents, &name);
@@ -223,14 +215,12 @@ impl Row {
                     let inline = rest.as_str();
                     let (at, value) = if inline.is_empty() || bundle {
                         used += 1;
-                        (place + used, next.unwrap_or_default())
+                        (word.place + used, word.next.unwrap_or_default())
                     } else {
-                        (place, inline.strip_prefix('=').unwrap_or(inline))
+                        (word.place, inline.strip_prefix('=').unwrap_or(inline))
                     };
                     if let Opt::Role(roles) = opt {
-                        for role in roles {
-                            bound.arguments.push((role.clone(), value.to_owned(), Some(at)));
-                        }
+                        bound.value(roles, value, at);
                     }
                     if !bundle {
                         break;
@@ -258,6 +248,11 @@ impl Row {
 }
 
 impl Bound {
+    /// Adds the value of an option with its roles.
+    fn value(&mut self, roles: &[Role], value: &str, place: usize) {
+        self.arguments.extend(roles.iter().map(|role| (role.clone(), value.to_owned(), Some(place))));
+    }
+
     fn apply(&mut self, words: &[Word]) {
         for word in words {
             match word {
