@@ -11,7 +11,7 @@
 
 mod braces;
 mod branch;
-mod builtin;
+mod builtins;
 pub mod command;
 mod content;
 pub use content::CHANGED;
@@ -26,10 +26,12 @@ pub(crate) mod normal;
 mod output;
 mod packages;
 mod parameter;
+mod privilege;
 mod quoting;
 mod redirect;
 mod roles;
 mod sed;
+mod sh;
 mod source;
 pub mod special;
 mod ssh;
@@ -38,6 +40,7 @@ mod text;
 mod typed;
 mod variable;
 pub mod word;
+mod wrappers;
 
 use super::{Cause, Effect, Target, UNKNOWN_SPAN, Verb};
 use crate::Kind;

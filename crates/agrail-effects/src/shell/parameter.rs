@@ -57,7 +57,6 @@ pub(crate) fn spread(text: &str) -> Vec<String> {
 impl Shell<'_> {
     /// The possible values of `${…}`.
     pub(crate) fn parameter(&mut self, raw: &str) -> Vec<String> {
-        let hole = || vec![UNKNOWN_SPAN.to_string()];
         let inner = raw.strip_prefix("${").and_then(|r| r.strip_suffix('}')).unwrap_or(raw);
         let name: String = match inner.chars().next() {
             Some(all @ ('@' | '*')) => all.to_string(),
@@ -73,19 +72,13 @@ impl Shell<'_> {
         let mut values = self.variable(&name);
         if let Some((index, after)) = rest.strip_prefix('[').and_then(|r| r.split_once(']')) {
             rest = after;
-            match index {
-                "@" | "*" => {}
-                _ => {
-                    self.evaluated(index);
-                    let known = !values.iter().any(|v| v.contains(UNKNOWN_SPAN));
-                    let one = index.parse::<usize>().ok().filter(|_| known).and_then(|n| values.get(n).cloned());
-                    values = vec![one.unwrap_or_else(|| UNKNOWN_SPAN.to_string())];
-                }
+            if !matches!(index, "@" | "*") {
+                self.evaluated(index);
+                let known = !values.iter().any(|v| v.contains(UNKNOWN_SPAN));
+                let one = index.parse::<usize>().ok().filter(|_| known).and_then(|n| values.get(n).cloned());
+                values = one.map_or_else(hole, |one| vec![one]);
             }
         }
-        let known = !values.iter().any(|v| v.contains(UNKNOWN_SPAN));
-        let set = known || self.variables.contains_key(&name);
-        let empty = values.iter().all(String::is_empty);
         if rest.is_empty() {
             return values;
         }
@@ -95,28 +88,9 @@ impl Shell<'_> {
         };
         let mut letters = operator.chars();
         let (first, word) = (letters.next().unwrap_or_default(), letters.as_str());
+        let known = !values.iter().any(|v| v.contains(UNKNOWN_SPAN));
         match first {
-            '-' | '=' => {
-                let default = self.text_of(word);
-                let value = match (known, set) {
-                    (true, _) if !(colon && empty) => return values,
-                    (true, _) => default,
-                    // only the machine knows which
-                    _ => either(&[UNKNOWN_SPAN.to_string(), default]),
-                };
-                if first == '=' {
-                    self.assign(&name, vec![value.clone()]);
-                }
-                vec![value]
-            }
-            '+' => {
-                let word = self.text_of(word);
-                match known {
-                    true if colon && empty => vec![String::new()],
-                    true => vec![word],
-                    false => vec![either(&[String::new(), word])],
-                }
-            }
+            '-' | '=' | '+' => self.default_value(&name, values, first, colon, word),
             '?' => values,
             '@' if word == "P" => {
                 for value in &values {
@@ -125,43 +99,65 @@ impl Shell<'_> {
                 hole()
             }
             _ if !known => hole(),
-            '#' | '%' => {
-                let doubled = word.starts_with(first);
-                let pattern = self.text_of(word.strip_prefix(first).unwrap_or(word));
-                let cut = |value: &String| cut(value, &pattern, first == '#', doubled);
-                values.iter().map(cut).collect::<Option<_>>().unwrap_or_else(hole)
-            }
-            '/' => {
-                let all = word.starts_with('/');
-                let (from, to) = word.strip_prefix('/').unwrap_or(word).split_once('/').unwrap_or((word, ""));
-                let (from, to) = (self.text_of(from), self.text_of(to));
-                if from.is_empty() || from.contains(['*', '?', '[', '#', '%', UNKNOWN_SPAN]) {
-                    return hole();
-                }
-                let replaced = |v: &String| if all { v.replace(&from, &to) } else { v.replacen(&from, &to, 1) };
-                values.iter().map(replaced).collect()
-            }
+            '#' | '%' => self.without_pattern(&values, first, word),
+            '/' => self.replaced(&values, word),
             '^' if word == "^" => values.iter().map(|v| v.to_uppercase()).collect(),
             ',' if word == "," => values.iter().map(|v| v.to_lowercase()).collect(),
-            ':' => {
-                let (from, length) = word.split_once(':').map_or((word, None), |(from, length)| (from, Some(length)));
-                let number = |text: &str| text.trim().parse::<usize>().ok();
-                let (from, length) = (number(from), length.map(number));
-                let piece = |value: &String| {
-                    let rest = value.chars().skip(from?);
-                    Some(match length {
-                        Some(length) => rest.take(length?).collect(),
-                        None => rest.collect(),
-                    })
-                };
-                if values.len() == 1 {
-                    values.iter().map(piece).collect::<Option<_>>().unwrap_or_else(hole)
-                } else {
-                    hole()
-                }
-            }
+            ':' => piece(&values, word),
             _ => hole(),
         }
+    }
+
+    /// `${NAME-WORD}`, `${NAME=WORD}`, `${NAME+WORD}`; with a colon, an empty value counts as none.
+    fn default_value(
+        &mut self,
+        name: &str,
+        values: Vec<String>,
+        operator: char,
+        colon: bool,
+        word: &str,
+    ) -> Vec<String> {
+        let known = !values.iter().any(|v| v.contains(UNKNOWN_SPAN));
+        let empty = colon && values.iter().all(String::is_empty);
+        let word = |shell: &mut Self| shell.text_of(word);
+        if operator == '+' {
+            let word = word(self);
+            return match known {
+                true if empty => vec![String::new()],
+                true => vec![word],
+                false => vec![either(&[String::new(), word])],
+            };
+        }
+        let default = word(self);
+        if known && !empty {
+            return values;
+        }
+        // only the machine knows which
+        let value = if known { default } else { either(&[UNKNOWN_SPAN.to_string(), default]) };
+        if operator == '=' {
+            self.assign(name, vec![value.clone()]);
+        }
+        vec![value]
+    }
+
+    /// `${NAME#PATTERN}`, `${NAME%PATTERN}`; doubled, the longest match.
+    fn without_pattern(&mut self, values: &[String], operator: char, word: &str) -> Vec<String> {
+        let doubled = word.starts_with(operator);
+        let pattern = self.text_of(word.strip_prefix(operator).unwrap_or(word));
+        let cut = |value: &String| cut(value, &pattern, operator == '#', doubled);
+        values.iter().map(cut).collect::<Option<_>>().unwrap_or_else(hole)
+    }
+
+    /// `${NAME/FROM/TO}`, `${NAME//FROM/TO}`.
+    fn replaced(&mut self, values: &[String], word: &str) -> Vec<String> {
+        let all = word.starts_with('/');
+        let (from, to) = word.strip_prefix('/').unwrap_or(word).split_once('/').unwrap_or((word, ""));
+        let (from, to) = (self.text_of(from), self.text_of(to));
+        if from.is_empty() || from.contains(['*', '?', '[', '#', '%', UNKNOWN_SPAN]) {
+            return hole();
+        }
+        let replaced = |v: &String| if all { v.replace(&from, &to) } else { v.replacen(&from, &to, 1) };
+        values.iter().map(replaced).collect()
     }
 
     /// Expands a word within an expansion.
@@ -198,6 +194,29 @@ impl Shell<'_> {
         }
         let source = format!(": \"{}\"", text.replace(['\\', '"'], ""));
         self.nested("text that is evaluated", &source, Output::default());
+    }
+}
+
+/// The value of what is not constant.
+fn hole() -> Vec<String> {
+    vec![UNKNOWN_SPAN.to_string()]
+}
+
+/// `${NAME:FROM:LENGTH}` of a single value.
+fn piece(values: &[String], word: &str) -> Vec<String> {
+    let (from, length) = word.split_once(':').map_or((word, None), |(from, length)| (from, Some(length)));
+    let number = |text: &str| text.trim().parse::<usize>().ok();
+    let (from, length) = (number(from), length.map(number));
+    let piece = |value: &String| {
+        let rest = value.chars().skip(from?);
+        Some(match length {
+            Some(length) => rest.take(length?).collect(),
+            None => rest.collect(),
+        })
+    };
+    match values {
+        [value] => piece(value).map_or_else(hole, |piece| vec![piece]),
+        _ => hole(),
     }
 }
 

@@ -8,6 +8,10 @@ use crate::Kind;
 use crate::{Cause, Effect, Target, Verb};
 use tree_sitter::Node;
 
+/// What can follow a heredoc on its line.
+const AFTER: [&str; 7] =
+    ["pipeline", "list", "command", "redirected_statement", "file_redirect", "subshell", "compound_statement"];
+
 impl Shell<'_> {
     /// Interprets a command or several with redirections. The redirections of input come first.
     pub(super) fn redirected(&mut self, node: Node<'_>, source: &str, mut stdin: Output) -> Output {
@@ -19,18 +23,7 @@ impl Shell<'_> {
                 "heredoc_redirect" => {
                     stdin = self.heredoc(*redirect, source);
                     // `cat <<EOF | sh`, `cat <<EOF > file`: the rest of the line is a child of the redirect
-                    after.extend(children(*redirect).into_iter().filter(|c| {
-                        matches!(
-                            c.kind(),
-                            "pipeline"
-                                | "list"
-                                | "command"
-                                | "redirected_statement"
-                                | "file_redirect"
-                                | "subshell"
-                                | "compound_statement"
-                        )
-                    }));
+                    after.extend(children(*redirect).into_iter().filter(|child| AFTER.contains(&child.kind())));
                 }
                 _ if self.is_input(*redirect, source) => {
                     stdin = self.redirect(*redirect, source, &Output::default(), true)
@@ -38,32 +31,7 @@ impl Shell<'_> {
                 _ => {}
             }
         }
-        let mut output = Output::default();
-        let mut ran = false;
-        let mut parts = children(node).into_iter().peekable();
-        while let Some(child) = parts.next() {
-            // the parser leaves out a `-` before a redirection: `make -f - <<E`
-            let gap = parts.peek().and_then(|next| source.get(child.end_byte()..next.start_byte())).unwrap_or_default();
-            match gap.trim() {
-                "" | "\\" => {}
-                "-" if child.kind() == "command" => self.last_word = Some("-".to_owned()),
-                left_out => self.unknown(Cause::Parse, left_out, "shell"),
-            }
-            if child.is_named() && !child.kind().ends_with("_redirect") {
-                let first = child.utf8_text(source.as_bytes()).unwrap_or_default().split_whitespace().next();
-                if first == Some("exec") && stdin.piped && child.named_child_count() <= 1 {
-                    self.unknown(Cause::Dynamic, "what later commands read", "exec");
-                }
-                if first.is_some_and(super::command::is_shell) && redirects.iter().any(|r| connects(*r, source)) {
-                    self.remote_shell(first.unwrap_or_default());
-                }
-                output = self.statement(child, source, stdin.clone());
-                ran = true;
-            }
-        }
-        if !ran {
-            output = stdin;
-        }
+        let mut output = self.redirected_parts(node, source, &redirects, &stdin).unwrap_or(stdin);
         let own = redirects.into_iter().filter(|r| r.kind() == "file_redirect");
         let mut after: Vec<Node<'_>> = own.chain(after).collect();
         // a redirection of the command itself applies before its output is piped
@@ -81,6 +49,38 @@ impl Shell<'_> {
             } else {
                 // after `&&` or `||`: the command does not read the output of the one before it
                 output = join(output, self.statement(rest, source, outer.clone()));
+            }
+        }
+        output
+    }
+
+    /// Interprets the commands to which redirections belong. `None` if there are only redirections.
+    fn redirected_parts(
+        &mut self,
+        node: Node<'_>,
+        source: &str,
+        redirects: &[Node<'_>],
+        stdin: &Output,
+    ) -> Option<Output> {
+        let mut output = None;
+        let mut parts = children(node).into_iter().peekable();
+        while let Some(child) = parts.next() {
+            // the parser leaves out a `-` before a redirection: `make -f - <<E`
+            let gap = parts.peek().and_then(|next| source.get(child.end_byte()..next.start_byte())).unwrap_or_default();
+            match gap.trim() {
+                "" | "\\" => {}
+                "-" if child.kind() == "command" => self.last_word = Some("-".to_owned()),
+                left_out => self.unknown(Cause::Parse, left_out, "shell"),
+            }
+            if child.is_named() && !child.kind().ends_with("_redirect") {
+                let first = child.utf8_text(source.as_bytes()).unwrap_or_default().split_whitespace().next();
+                if first == Some("exec") && stdin.piped && child.named_child_count() <= 1 {
+                    self.unknown(Cause::Dynamic, "what later commands read", "exec");
+                }
+                if first.is_some_and(super::command::is_shell) && redirects.iter().any(|r| connects(*r, source)) {
+                    self.remote_shell(first.unwrap_or_default());
+                }
+                output = Some(self.statement(child, source, stdin.clone()));
             }
         }
         output

@@ -30,6 +30,7 @@ pub(crate) fn read(script: &str) -> Sed {
     found
 }
 
+/// Parses the command at `start`; returns the index after it, or `None` if it does not parse.
 fn command(chars: &[char], start: usize, found: &mut Sed) -> Option<usize> {
     let mut at = start;
     while chars.get(at).is_some_and(|c| c.is_whitespace() || matches!(c, ';' | '}')) {
@@ -45,35 +46,14 @@ fn command(chars: &[char], start: usize, found: &mut Sed) -> Option<usize> {
             Some(_) => break,
         }
     }
-    let rest = |from: usize| -> (String, usize) {
-        let end = chars.iter().skip(from).position(|c| *c == '\n').map_or(chars.len(), |n| from + n);
-        (chars.get(from..end).unwrap_or_default().iter().collect::<String>().trim().to_owned(), end)
-    };
     match chars.get(at)? {
-        's' => {
-            let delimiter = *chars.get(at + 1)?;
-            let middle = delimited(chars, at + 2, delimiter)?;
-            let mut end = delimited(chars, middle, delimiter)?;
-            while let Some(flag) = chars.get(end).filter(|c| !matches!(c, ';' | '\n' | '}' | ' ' | '#')) {
-                match flag {
-                    'e' => found.opaque = true,
-                    'w' => {
-                        let (file, next) = rest(end + 1);
-                        found.writes.push(file);
-                        return Some(next.max(end + 1));
-                    }
-                    _ => {}
-                }
-                end += 1;
-            }
-            Some(end)
-        }
+        's' => substitution(chars, at, found),
         'y' => {
             let delimiter = *chars.get(at + 1)?;
             delimited(chars, delimited(chars, at + 2, delimiter)?, delimiter)
         }
         'e' => {
-            let (command, end) = rest(at + 1);
+            let (command, end) = rest_of_line(chars, at + 1);
             if command.is_empty() {
                 found.opaque = true;
             } else {
@@ -82,7 +62,7 @@ fn command(chars: &[char], start: usize, found: &mut Sed) -> Option<usize> {
             Some(end.max(at + 1))
         }
         'w' | 'W' | 'r' | 'R' => {
-            let (file, end) = rest(at + 1);
+            let (file, end) = rest_of_line(chars, at + 1);
             if matches!(chars.get(at), Some('w' | 'W')) {
                 found.writes.push(file)
             } else {
@@ -108,6 +88,32 @@ fn command(chars: &[char], start: usize, found: &mut Sed) -> Option<usize> {
         ';' | '\n' | '}' => Some(at + 1),
         _ => None,
     }
+}
+
+/// Parses `s/FROM/TO/FLAGS`, of which two flags act: `e` runs the text, `w` writes it to a file.
+fn substitution(chars: &[char], at: usize, found: &mut Sed) -> Option<usize> {
+    let delimiter = *chars.get(at + 1)?;
+    let middle = delimited(chars, at + 2, delimiter)?;
+    let mut end = delimited(chars, middle, delimiter)?;
+    while let Some(flag) = chars.get(end).filter(|c| !matches!(c, ';' | '\n' | '}' | ' ' | '#')) {
+        match flag {
+            'e' => found.opaque = true,
+            'w' => {
+                let (file, next) = rest_of_line(chars, end + 1);
+                found.writes.push(file);
+                return Some(next.max(end + 1));
+            }
+            _ => {}
+        }
+        end += 1;
+    }
+    Some(end)
+}
+
+/// The text up to the end of the line, and the index of that end.
+fn rest_of_line(chars: &[char], from: usize) -> (String, usize) {
+    let end = chars.iter().skip(from).position(|c| *c == '\n').map_or(chars.len(), |n| from + n);
+    (chars.get(from..end).unwrap_or_default().iter().collect::<String>().trim().to_owned(), end)
 }
 
 /// The index after the next unescaped delimiter.

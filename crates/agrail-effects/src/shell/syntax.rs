@@ -126,32 +126,12 @@ impl Shell<'_> {
                 self.assignment(node, source);
                 Output::silent()
             }
-            "unset_command" => {
-                let variables = node.utf8_text(source.as_bytes()).is_ok_and(|t| t.contains(" -v"));
-                for child in children(node).into_iter().filter(Node::is_named) {
-                    let name = self.text(child, source);
-                    self.evaluated(&name);
-                    if !variables {
-                        self.functions.remove(&name);
-                    }
-                    self.exported.remove(&name);
-                    self.assign(&name, vec![String::new()]);
-                }
-                Output::silent()
-            }
+            "unset_command" => self.unset(node, source),
             "declaration_command" => self.declaration(node, source),
             "pipeline" => self.pipeline(node, source, stdin),
             "redirected_statement" => self.redirected(node, source, stdin),
             "subshell" => self.scoped(|s| s.block(node, source, stdin)),
-            "function_definition" => {
-                let name = node.child_by_field_name("name").and_then(|n| n.utf8_text(source.as_bytes()).ok());
-                // a redirection of the definition applies to each call
-                let body = node.child_by_field_name("body").and_then(|n| source.get(n.start_byte()..node.end_byte()));
-                if let (Some(name), Some(body)) = (name, body) {
-                    self.functions.insert(name.to_owned(), body.to_owned());
-                }
-                Output::silent()
-            }
+            "function_definition" => self.define(node, source),
             "for_statement" => self.for_loop(node, source, stdin),
             "while_statement" | "c_style_for_statement" => self.while_loop(node, source, stdin),
             "test_command" => {
@@ -160,15 +140,8 @@ impl Shell<'_> {
                 self.evaluate_words(node, source);
                 Output::silent()
             }
-            "heredoc_body" | "comment" | "ERROR" | "file_redirect" | "herestring_redirect"
-                if node.kind() != "ERROR" =>
-            {
-                if matches!(node.kind(), "file_redirect" | "herestring_redirect") {
-                    self.redirect(node, source, &Output::default(), false)
-                } else {
-                    Output::silent()
-                }
-            }
+            "heredoc_body" | "comment" => Output::silent(),
+            "file_redirect" | "herestring_redirect" => self.redirect(node, source, &Output::default(), false),
             "ERROR" => self.block(node, source, stdin),
             "case_statement" => {
                 if let Some(value) = node.child_by_field_name("value") {
@@ -191,6 +164,32 @@ impl Shell<'_> {
                 Output::default()
             }
         }
+    }
+
+    /// Interprets `unset NAME...`.
+    fn unset(&mut self, node: Node<'_>, source: &str) -> Output {
+        let variables = node.utf8_text(source.as_bytes()).is_ok_and(|t| t.contains(" -v"));
+        for child in children(node).into_iter().filter(Node::is_named) {
+            let name = self.text(child, source);
+            self.evaluated(&name);
+            if !variables {
+                self.functions.remove(&name);
+            }
+            self.exported.remove(&name);
+            self.assign(&name, vec![String::new()]);
+        }
+        Output::silent()
+    }
+
+    /// Notes the body of a function; it runs where the function is called.
+    fn define(&mut self, node: Node<'_>, source: &str) -> Output {
+        let name = node.child_by_field_name("name").and_then(|n| n.utf8_text(source.as_bytes()).ok());
+        // a redirection of the definition applies to each call
+        let body = node.child_by_field_name("body").and_then(|n| source.get(n.start_byte()..node.end_byte()));
+        if let (Some(name), Some(body)) = (name, body) {
+            self.functions.insert(name.to_owned(), body.to_owned());
+        }
+        Output::silent()
     }
 
     /// Interprets all statements of a node, including both branches of a choice.

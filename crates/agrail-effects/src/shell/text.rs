@@ -35,11 +35,15 @@ impl Shell<'_> {
         Output { text: Some(text), ..Output::default() }
     }
 
-    pub(crate) fn base64(&mut self, words: &[String], stdin: &Output) -> Output {
+    /// `base64 -d`; an encoding is left to the row.
+    pub(super) fn base64(&mut self, words: &[String], stdin: &Output) -> Option<Output> {
+        if !words.iter().any(|w| matches!(w.as_str(), "-d" | "-D" | "--decode" | "-di" | "-id")) {
+            return None;
+        }
         if let Some(file) = words.iter().find(|w| !w.starts_with('-')) {
             let effect = self.at(Verb::Read, file, "base64");
             self.add(effect);
-            return Output { decoded: true, ..Output::default() };
+            return Some(Output { decoded: true, ..Output::default() });
         }
         let decoded = stdin.text.as_ref().and_then(|text| {
             let compact: String = text.split_whitespace().collect();
@@ -50,7 +54,21 @@ impl Shell<'_> {
             );
             engine.decode(compact).ok().and_then(|bytes| String::from_utf8(bytes).ok())
         });
-        Output { text: decoded, decoded: true, network: stdin.network, names: None, ..Output::default() }
+        Some(Output { text: decoded, decoded: true, network: stdin.network, names: None, ..Output::default() })
+    }
+
+    /// `rev`: each line backwards.
+    pub(super) fn rev(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
+        let files: Vec<&String> = words.iter().filter(|word| !word.starts_with('-')).collect();
+        for file in &files {
+            let effect = self.at(Verb::Read, file, program);
+            self.add(effect);
+        }
+        if !files.is_empty() {
+            return Output::default();
+        }
+        let backwards = |text: &String| text.lines().map(|l| l.chars().rev().collect::<String>() + "\n").collect();
+        Output { text: stdin.text.as_ref().map(backwards), decoded: true, ..stdin.clone() }
     }
 
     /// `tr` of constant text with simple ranges (rot13 and similar); otherwise the output is not constant.
@@ -93,7 +111,13 @@ fn expand_set(set: &str) -> Vec<char> {
     all
 }
 
-pub(crate) fn decode_hex(stdin: &Output) -> Output {
+/// `xxd -r`, `xxd -p`: hexadecimal digits of known text; anything else is left to the row.
+pub(super) fn xxd(words: &[String], stdin: &Output) -> Option<Output> {
+    let reads = words.iter().any(|w| w.starts_with("-r") || w == "-p");
+    (reads && stdin.text.is_some()).then(|| decode_hex(stdin))
+}
+
+fn decode_hex(stdin: &Output) -> Output {
     let text = stdin.text.as_ref().and_then(|text| {
         let digits: Vec<u8> = text
             .chars()

@@ -5,6 +5,43 @@ use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::{Cause, Effect, Target, Verb};
 use tree_sitter::Node;
 
+/// Variables that change which programs run, or what programs load.
+const LOADS: [&str; 30] = [
+    "PATH",
+    "BASH_ENV",
+    "ENV",
+    "IFS",
+    "PROMPT_COMMAND",
+    "PAGER",
+    "EDITOR",
+    "VISUAL",
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "NODE_OPTIONS",
+    "PERL5LIB",
+    "PERL5OPT",
+    "RUBYOPT",
+    "RUBYLIB",
+    "JAVA_TOOL_OPTIONS",
+    "MANPAGER",
+    "BROWSER",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "TAR_OPTIONS",
+    "MAKEFILES",
+    "MAKEFLAGS",
+    "GOFLAGS",
+    "PERL5DB",
+    "_JAVA_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "FZF_DEFAULT_COMMAND",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+];
+/// Beginnings and ends of the names of such variables.
+const LOADS_BEGIN: [&str; 4] = ["AGRAIL_", "LD_", "GIT_", "DYLD_"];
+const LOADS_END: [&str; 3] = ["_WRAPPER", "_RSH", "_PAGER"];
+
 impl Shell<'_> {
     /// Interprets `export`, `local`, `declare`, `readonly` and similar builtins.
     pub(super) fn declaration(&mut self, node: Node<'_>, source: &str) -> Output {
@@ -133,47 +170,7 @@ impl Shell<'_> {
 
     /// Sets a variable; some names change which programs run.
     pub(crate) fn assign(&mut self, name: &str, values: Vec<String>) {
-        let loads_code = matches!(
-            name,
-            "PATH"
-                | "BASH_ENV"
-                | "ENV"
-                | "IFS"
-                | "PROMPT_COMMAND"
-                | "PAGER"
-                | "EDITOR"
-                | "VISUAL"
-                | "PYTHONPATH"
-                | "PYTHONSTARTUP"
-                | "NODE_OPTIONS"
-                | "PERL5LIB"
-                | "PERL5OPT"
-                | "RUBYOPT"
-                | "RUBYLIB"
-                | "JAVA_TOOL_OPTIONS"
-                | "MANPAGER"
-                | "BROWSER"
-                | "LESSOPEN"
-                | "LESSCLOSE"
-                | "TAR_OPTIONS"
-                | "MAKEFILES"
-                | "MAKEFLAGS"
-                | "GOFLAGS"
-                | "PERL5DB"
-                | "_JAVA_OPTIONS"
-                | "JDK_JAVA_OPTIONS"
-                | "FZF_DEFAULT_COMMAND"
-                | "CLAUDE_CONFIG_DIR"
-                | "CODEX_HOME"
-        ) || name.ends_with("_WRAPPER")
-            || name.ends_with("_RSH")
-            || name.ends_with("_PAGER")
-            || name.starts_with("AGRAIL_")
-            || name.starts_with("LD_")
-            || name.starts_with("GIT_")
-            || name.starts_with("DYLD_")
-            || name.to_ascii_lowercase().starts_with("npm_config_");
-        if loads_code {
+        if changes_programs(name) {
             let mut effect =
                 Effect::new(Verb::Variable, Target::Named(crate::Kind::Variable, name.to_owned()), "shell");
             effect.detail = values.join(" ");
@@ -211,4 +208,12 @@ impl Shell<'_> {
             }
         }
     }
+}
+
+/// Whether a variable with this name changes which programs run, or what programs load.
+fn changes_programs(name: &str) -> bool {
+    LOADS.contains(&name)
+        || LOADS_BEGIN.iter().any(|begin| name.starts_with(begin))
+        || LOADS_END.iter().any(|end| name.ends_with(end))
+        || name.to_ascii_lowercase().starts_with("npm_config_")
 }
