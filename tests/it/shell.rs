@@ -44,6 +44,31 @@ fn what_perhaps_did_not_run_leaves_both_possible() {
 }
 
 #[test]
+fn unusual_spellings_of_options_are_parsed() {
+    check(&[
+        ("bash -oc pipefail 'rm a'", &["delete /home/user/a"]),
+        ("bash -- -c", &["execute /home/user/-c", "unknown /home/user/-c"]),
+        ("zsh --emulate sh -c 'rm a'", &["delete /home/user/a"]),
+        ("echo cm0gYQ== | base64 -d - | sh", &["delete /home/user/a"]),
+        ("fish --command='rm a'", &["delete /home/user/a"]),
+        ("fish -C 'rm a'", &["delete /home/user/a"]),
+        ("make --file=- <<E\nall:\n\trm /a\nE", &["delete /a"]),
+        ("make -kC /s -f - <<E\nall:\n\trm a\nE", &["delete /s/a"]),
+        ("make -kn -f - <<E\nall:\n\trm /a\nE", &[]),
+        ("mapfile -tC 'rm -rf x' lines", &["delete /home/user/x"]),
+        ("set -euo pipefail; rm $1", &["delete …"]),
+        ("trap - EXIT; trap -p EXIT", &[]),
+        ("echo -nE 'rm a' | sh", &["delete /home/user/a"]),
+        ("printf -- 'rm a' | sh", &["delete /home/user/a"]),
+        ("echo cm0gYQ== | base64 -d -w 0 | sh", &["delete /home/user/a"]),
+        ("echo cm0gYQ== | base64 --dec | sh", &["delete /home/user/a"]),
+        ("echo rm-a | tr - ' ' | sh", &["delete /home/user/a"]),
+        ("echo 'rmx a' | tr --delete x | sh", &["delete /home/user/a"]),
+        ("exec -cla name rm a", &["delete /home/user/a"]),
+    ]);
+}
+
+#[test]
 fn a_tilde_is_the_home_in_redirections_and_assignments() {
     check(&[
         ("echo x >> ~/.bashrc", &["append /home/user/.bashrc"]),

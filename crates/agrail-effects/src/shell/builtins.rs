@@ -2,31 +2,24 @@
 
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Verb;
+use crate::table::Given;
 
 impl Shell<'_> {
     /// `read`, `mapfile`, `getopts`: they set variables to values from outside the script.
     pub(crate) fn read_into(&mut self, program: &str, words: &[String]) -> Output {
-        let takes = match program {
-            "read" => ["-d", "-i", "-n", "-N", "-p", "-t", "-u"].as_slice(),
-            "mapfile" | "readarray" => ["-d", "-n", "-O", "-s", "-u", "-C", "-c"].as_slice(),
-            _ => [].as_slice(),
-        };
-        let mut names = Vec::new();
-        let mut rest = words.iter();
-        while let Some(word) = rest.next() {
-            if word == "-C"
-                && let Some(callback) = rest.as_slice().first().cloned()
+        let options = Self::options(program, words);
+        for given in &options.given {
+            if given.name == "-C"
+                && let Some(callback) = &given.value
             {
-                self.nested("mapfile -C", &callback, Output::default());
-            }
-            if takes.contains(&word.as_str()) {
-                rest.next();
-            } else if !word.starts_with('-') {
-                names.push(word.clone());
+                self.nested("mapfile -C", callback, Output::default());
             }
         }
+        let mut names = words.get(options.used..).unwrap_or_default().to_vec();
+        // the name of an array
+        names.extend(options.value(&["-a"]).map(str::to_owned));
         match program {
-            "getopts" => names = vec![names.get(1).cloned().unwrap_or_default(), "OPTARG".to_owned()],
+            "getopts" => names = vec![words.get(1).cloned().unwrap_or_default(), "OPTARG".to_owned()],
             "read" if names.is_empty() => names.push("REPLY".to_owned()),
             "mapfile" | "readarray" if names.is_empty() => names.push("MAPFILE".to_owned()),
             _ => {}
@@ -75,8 +68,8 @@ impl Shell<'_> {
         }
     }
 
-    pub(super) fn alias(&mut self, words: &[String]) -> Output {
-        for word in words {
+    pub(super) fn alias(&mut self, program: &str, words: &[String]) -> Output {
+        for word in words.get(Self::options(program, words).used..).unwrap_or_default() {
             if let Some((name, value)) = word.split_once('=') {
                 self.aliases.insert(name.to_owned(), value.to_owned());
             }
@@ -85,47 +78,44 @@ impl Shell<'_> {
     }
 
     /// `command PROGRAM...`; `-v` and `-V` only look the program up.
-    pub(super) fn command_builtin(&mut self, words: &[String], stdin: &Output) -> Output {
-        if words.first().is_some_and(|w| w == "-v" || w == "-V") {
+    pub(super) fn command_builtin(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
+        let options = Self::options(program, words);
+        if options.has(&["-v", "-V"]) {
             return Output::default();
         }
-        let rest: Vec<String> = words.iter().skip_while(|w| w.starts_with('-')).cloned().collect();
-        self.wrapped("command", &rest, stdin.clone())
+        self.wrapped("command", words.get(options.used..).unwrap_or_default(), stdin.clone())
     }
 
     pub(super) fn exec(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
-        match words.iter().enumerate().position(|(at, w)| {
-            let named = at.checked_sub(1).and_then(|before| words.get(before));
-            !w.starts_with('-') && named.is_none_or(|option| !option.starts_with('-') || !option.ends_with('a'))
-        }) {
-            Some(at) => self.wrapped(program, words.get(at..).unwrap_or_default(), stdin.clone()),
-            None => Output::default(),
+        match words.get(Self::options(program, words).used..) {
+            Some(rest) if !rest.is_empty() => self.wrapped(program, rest, stdin.clone()),
+            _ => Output::default(),
         }
     }
 
     /// `export` with words that the parser does not take for a declaration.
-    pub(super) fn export_words(&mut self, words: &[String]) -> Output {
-        let options: String = words.iter().filter(|w| w.starts_with('-')).map(String::as_str).collect();
-        self.exports_functions |= options.contains('f');
-        for word in words.iter().filter(|w| !w.starts_with('-')) {
+    pub(super) fn export_words(&mut self, program: &str, words: &[String]) -> Output {
+        let (options, operands) = Self::permuted(program, words);
+        self.exports_functions |= options.has(&["-f"]);
+        for word in &operands {
             let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(n, v)| (n, Some(v)));
-            self.export(name, !options.contains('n'));
+            self.export(name, !options.has(&["-n"]));
             if let Some(value) = value {
                 self.assign(name, vec![value.to_owned()]);
             }
         }
-        if words.iter().any(|w| !w.starts_with('-')) { Output::silent() } else { Output::default() }
+        if operands.is_empty() { Output::default() } else { Output::silent() }
     }
 
     pub(super) fn set(&mut self, words: &[String]) -> Output {
-        self.exports_functions |= words.iter().any(|w| w == "allexport" || (w.starts_with('-') && w.contains('a')));
-        let first = words.iter().position(|w| w == "--").map(|at| at + 1);
-        let plain = |(at, w): (usize, &String)| {
-            let named = at.checked_sub(1).and_then(|before| words.get(before));
-            !w.starts_with(['-', '+']) && named.is_none_or(|option| option != "-o" && option != "+o")
-        };
-        if let Some(at) = first.or_else(|| words.iter().enumerate().position(plain)) {
-            self.arguments = words.get(at..).unwrap_or_default().to_vec();
+        let options = Self::options("set", words);
+        let all = |given: &Given| given.name == "-a" || given.value.as_deref() == Some("allexport");
+        self.exports_functions |= options.given.iter().any(all);
+        let rest = words.get(options.used..).unwrap_or_default();
+        // a single dash ends the options, too
+        let operands = if options.ended { rest } else { rest.strip_prefix(&["-".to_owned()]).unwrap_or(rest) };
+        if options.ended || !operands.is_empty() {
+            self.arguments = operands.to_vec();
         }
         if words.is_empty() { Output::default() } else { Output::silent() }
     }
@@ -138,16 +128,20 @@ impl Shell<'_> {
         }
     }
 
+    /// `trap ACTION SIGNAL...`; a dash restores the default.
     pub(super) fn trap(&mut self, words: &[String]) -> Output {
-        if let Some(action) = words.iter().find(|w| !w.starts_with('-')).filter(|_| words.len() > 1) {
+        let options = Self::options("trap", words);
+        if let Some([action, _, ..]) = words.get(options.used..)
+            && !options.has(&["-l", "-p", "-P"])
+            && action != "-"
+        {
             self.nested("trap", action, Output::default());
         }
         Output::default()
     }
 
     pub(crate) fn cd(&mut self, words: &[String]) -> Output {
-        let target =
-            words.iter().find(|w| !w.starts_with('-') || *w == "-").cloned().unwrap_or_else(|| self.home.clone());
+        let target = words.get(Self::options("cd", words).used).cloned().unwrap_or_else(|| self.home.clone());
         if target == "-" {
             self.cwd = None;
         } else if self.cwd.as_deref() != Some("") {

@@ -7,6 +7,7 @@
 
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Kind;
+use crate::table::Table;
 use crate::{Cause, Effect, Target, Verb};
 
 /// Settings whose value git runs as a command; `*` matches any text.
@@ -134,11 +135,11 @@ impl Shell<'_> {
 
     fn git_here(&mut self, program: &str, words: &[String], stdin: &Output) -> Option<Output> {
         // one-time settings precede the subcommand
-        let (mut rest, mut own, mut given) = (words.iter(), vec![program.to_owned()], false);
-        while let Some(word) = rest.next() {
-            match word.as_str() {
-                "-c" => {
-                    let setting = rest.next()?;
+        let options = Self::options("git", words);
+        let (mut own, mut given) = (vec![program.to_owned()], false);
+        for option in &options.given {
+            match (option.name.as_str(), &option.value) {
+                ("-c", Some(setting)) => {
                     let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
                     if !harmless(key, value) {
                         return None;
@@ -146,34 +147,22 @@ impl Shell<'_> {
                     given = true;
                 }
                 // paths are relative to that folder
-                "-C" | "--work-tree" => {
-                    self.cd(&[rest.next()?.clone()]);
+                ("-C" | "--work-tree", Some(folder)) => {
+                    self.cd(std::slice::from_ref(folder));
                     given = true;
                 }
-                _ if word.starts_with("--work-tree=") => {
-                    self.cd(&[word.trim_start_matches("--work-tree=").to_owned()]);
-                    given = true;
-                }
-                "--git-dir" | "--namespace" => {
-                    own.push(word.clone());
-                    own.extend(rest.next().cloned());
-                }
-                _ if word.starts_with('-') => own.push(word.clone()),
-                _ => {
-                    // a plus overwrites a remote branch, and a colon before a name deletes one
-                    let changes = |target: &String| target.starts_with([':', '+']) && target.len() > 1;
-                    if word == "push" && rest.as_slice().iter().any(changes) {
-                        let target = crate::Target::Named(Kind::Remote, "remote".to_owned());
-                        let mut effect = crate::Effect::new(crate::Verb::Remote, target, program);
-                        "delete".clone_into(&mut effect.operation);
-                        self.add(effect);
-                    }
-                    if word == "config" {
-                        self.setting(program, rest.as_slice());
-                    }
-                    own.push(word.clone());
-                    own.extend(rest.by_ref().cloned());
-                }
+                ("-c" | "-C" | "--work-tree", None) => return None,
+                (name, None) => own.push(name.to_owned()),
+                (name, Some(value)) => own.push(format!("{name}={value}")),
+            }
+        }
+        let rest = words.get(options.used..).unwrap_or_default();
+        own.extend(rest.iter().cloned());
+        if let Some((command, arguments)) = rest.split_first() {
+            match command.as_str() {
+                "push" => self.push_targets(program, arguments),
+                "config" => self.setting(program, arguments),
+                _ => {}
             }
         }
         // in this shell, `git` has been redefined as a function or an alias
@@ -183,24 +172,30 @@ impl Shell<'_> {
         given.then(|| self.wrapped(program, &own, stdin.clone()))
     }
 
+    /// Adds the deletions of `git push`: a plus overwrites a remote branch, and a colon before a name deletes one.
+    fn push_targets(&mut self, program: &str, words: &[String]) {
+        if words.iter().any(|target| target.starts_with([':', '+']) && target.len() > 1) {
+            let mut effect = Effect::new(Verb::Remote, Target::Named(Kind::Remote, "remote".to_owned()), program);
+            "delete".clone_into(&mut effect.operation);
+            self.add(effect);
+        }
+    }
+
     /// Interprets `git config ...`, a permanent setting.
     fn setting(&mut self, program: &str, words: &[String]) {
-        let (mut operands, mut file, mut renames) = (Vec::new(), None, false);
-        let mut rest = words.iter();
-        while let Some(word) = rest.next() {
-            match word.as_str() {
-                "--global" => file = Some(format!("{}/.gitconfig", self.home)),
-                "--system" => file = Some("/etc/gitconfig".to_owned()),
-                // the row covers the write to the file
-                "-f" | "--file" | "--get" | "--get-all" | "--list" | "-l" | "--unset" | "--unset-all" => return,
-                "--rename-section" => renames = true,
-                "-t" | "--type" | "--default" | "--comment" | "--value" | "--blob" => {
-                    rest.next();
-                }
-                _ if word.starts_with('-') => {}
-                _ => operands.push(word.as_str()),
-            }
+        let row = Table::shipped().row("git").and_then(|row| row.sub("config"));
+        let (options, operands) = row.map(|row| row.permuted(words)).unwrap_or_default();
+        // the row covers the write to the file
+        if options.has(&["--file", "--get", "--get-all", "--list", "--unset", "--unset-all"]) {
+            return;
         }
+        let file = options.given.iter().rev().find_map(|given| match given.name.as_str() {
+            "--global" => Some(format!("{}/.gitconfig", self.home)),
+            "--system" => Some("/etc/gitconfig".to_owned()),
+            _ => None,
+        });
+        let mut renames = options.has(&["--rename-section"]);
+        let operands: Vec<&str> = operands.iter().map(String::as_str).collect();
         renames |= operands.first() == Some(&"rename-section");
         let operands = operands.strip_prefix(&["set"]).unwrap_or(&operands);
         // a word that is not constant may be several words

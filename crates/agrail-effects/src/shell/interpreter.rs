@@ -5,89 +5,50 @@ use super::{Output, Shell};
 use crate::table::Table;
 use crate::{Cause, Verb};
 
+/// Programs, their language, and the options after which source follows. The letters of perl and ruby are not those of
+/// a row: some take digits or a suffix, and the last one takes the source.
+const LANGUAGES: [(&[&str], &str, &[&str]); 4] = [
+    (&["perl"], "perl", &["-e", "-E", "-ne", "-pe", "-nle", "-lne", "-ple", "-lane", "-ane", "-pie", "-le", "-0pe"]),
+    (&["ruby"], "ruby", &["-e", "-ne", "-pe"]),
+    (&["node", "nodejs", "deno", "bun"], "js", &["-e", "-p", "--eval", "--print", "-pe"]),
+    (&["php"], "php", &["-r"]),
+];
+/// Other options of these programs with a value.
+const TAKES: [&str; 7] = ["-W", "-X", "-I", "-M", "-r", "--require", "-C"];
+
 impl Shell<'_> {
     /// Interprets python -c, perl -e and similar commands; otherwise a script file.
     pub(crate) fn interpreter(&mut self, program: &str, words: &[String], stdin: &Output) -> Option<Output> {
         let base = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let (language, inline): (&str, &[&str]) = match base {
-            "python" | "pypy" => ("python", &["-c"]),
-            "perl" => (
-                "perl",
-                &[
-                    "-e", "-E", "-ne", "-pe", "-nle", "-lne", "-ple", "-lane", "-ane", "-pie", "-le", "-0pe", "-pi",
-                    "-i",
-                ],
-            ),
-            "ruby" => ("ruby", &["-e", "-ne", "-pe"]),
-            "node" | "nodejs" | "deno" | "bun" => ("js", &["-e", "-p", "--eval", "--print", "-pe"]),
-            "php" => ("php", &["-r"]),
-            _ => return None,
-        };
-        let mut index = 0;
-        let mut in_place = false;
-        let mut ran = false;
+        if matches!(base, "python" | "pypy") {
+            return Some(self.python_command(program, words, stdin));
+        }
+        let (_, language, inline) = LANGUAGES.iter().find(|(programs, ..)| programs.contains(&base))?;
         // interactive after its script
-        if matches!(language, "python" | "js" | "php")
+        if matches!(*language, "js" | "php")
             && words.iter().any(|w| matches!(w.as_str(), "-i" | "-a" | "--interactive"))
         {
             self.waits(program, &Output::default());
         }
+        let (mut index, mut in_place, mut ran) = (0, false, false);
         while let Some(word) = words.get(index) {
-            if language == "python"
-                && let Some((letter, value)) = python_option(word)
-            {
-                let rest = words.get(index + 1..).unwrap_or_default();
-                let (value, rest) = match value {
-                    Some(value) => (value.to_owned(), rest),
-                    None => (rest.first().cloned().unwrap_or_default(), rest.get(1..).unwrap_or_default()),
-                };
-                if letter == 'm' {
-                    return Some(self.python_module(&value, rest));
-                }
-                self.script(language, &value, &format!("{program} -c"));
-                return Some(Output::default());
-            }
-            if language != "python" && loads(word) {
+            if loads(word) {
                 self.unknown(Cause::Arguments, &format!("{program} {word} loads code"), program);
             }
-            if language == "perl"
-                && word.starts_with('-')
-                && word.contains('i')
-                && !word.starts_with("-M")
-                && !word.starts_with("-I")
-            {
-                in_place = true;
-            }
-            let inline_here = inline.contains(&word.as_str()) && word != "-i" && word != "-pi"
-                || (language == "perl"
-                    && word.starts_with('-')
-                    && !word.starts_with("--")
-                    && !word.starts_with("-M")
-                    && !word.starts_with("-I")
-                    && word.ends_with(['e', 'E']));
-            if let Some(text) = glued(language, word).map(str::to_owned) {
-                self.script(language, &text, &format!("{program} -e"));
+            let letters = perl_letters(language, word);
+            in_place |= letters && word.contains('i');
+            if let Some(text) = glued(language, word) {
+                self.script(language, text, &format!("{program} -e"));
                 ran = true;
-                if language == "python" {
-                    return Some(Output::default());
-                }
-            } else if inline_here {
+            } else if inline.contains(&word.as_str()) || (letters && word.ends_with(['e', 'E'])) {
                 index += 1;
                 let text = words.get(index).cloned().unwrap_or_default();
-                self.script(language, &text, &format!("{program} {}", word));
+                self.script(language, &text, &format!("{program} {word}"));
                 ran = true;
-                if language == "python" {
-                    return Some(Output::default());
-                }
-            } else if language == "python" && word == "-m" {
-                let module = words.get(index + 1).cloned().unwrap_or_default();
-                return Some(self.python_module(&module, words.get(index + 2..).unwrap_or_default()));
             } else if word == "-" {
                 break;
             } else if word.starts_with('-') {
-                if matches!(word.as_str(), "-W" | "-X" | "-I" | "-M" | "-r" | "--require" | "-C") {
-                    index += 1;
-                }
+                index += usize::from(TAKES.contains(&word.as_str()));
             } else if ran {
                 let mut effect = self.at(if in_place { Verb::Write } else { Verb::Read }, word, program);
                 if in_place {
@@ -95,20 +56,53 @@ impl Shell<'_> {
                 }
                 self.add(effect);
             } else {
-                let rest = words.get(index + 1..).unwrap_or_default().to_vec();
-                return Some(self.run_file(word, &rest, Some(language)));
+                let rest = words.get(index + 1..).unwrap_or_default();
+                return Some(self.run_file(word, rest, Some(language)));
             }
             index += 1;
         }
-        if !ran
-            && !words.iter().any(|w| matches!(w.as_str(), "--version" | "-V" | "-v" | "--help" | "-h"))
-            && (stdin.piped || words.iter().any(|w| w == "-"))
-        {
-            self.run_input(language, program, stdin);
-        } else if !ran && !words.iter().any(|w| matches!(w.as_str(), "--version" | "-V" | "-v" | "--help" | "-h")) {
-            self.waits(program, stdin);
+        if !ran {
+            self.input_script(language, program, words, stdin);
         }
         Some(Output::default())
+    }
+
+    /// Interprets `python [OPTIONS] -c SOURCE`, `-m MODULE`, a script file, or the input.
+    fn python_command(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
+        let options = Self::options(program, words);
+        let own = options.given.iter().find(|given| matches!(given.name.as_str(), "-c" | "-m"));
+        let used = own.map_or(options.used, |given| given.end);
+        // interactive after its script
+        if options.given.iter().any(|given| given.name == "-i" && given.end <= used) {
+            self.waits(program, &Output::default());
+        }
+        let rest = words.get(used..).unwrap_or_default();
+        if let Some(given) = own {
+            // what follows is the script's or the module's
+            let value = given.value.as_deref().unwrap_or_default();
+            if given.name == "-m" {
+                return self.python_module(value, rest);
+            }
+            self.script("python", value, &format!("{program} -c"));
+            return Output::default();
+        }
+        match rest.split_first() {
+            Some((file, rest)) if file != "-" => self.run_file(file, rest, Some("python")),
+            _ => {
+                self.input_script("python", program, words, stdin);
+                Output::default()
+            }
+        }
+    }
+
+    /// Interprets the input of an interpreter without a script, unless it only displays information about itself.
+    fn input_script(&mut self, language: &str, program: &str, words: &[String], stdin: &Output) {
+        if words.iter().any(|w| matches!(w.as_str(), "--version" | "-V" | "-v" | "--help" | "-h")) {
+        } else if stdin.piped || words.iter().any(|w| w == "-") {
+            self.run_input(language, program, stdin);
+        } else {
+            self.waits(program, stdin);
+        }
     }
 
     pub(crate) fn python_module(&mut self, module: &str, rest: &[String]) -> Output {
@@ -142,12 +136,9 @@ impl Shell<'_> {
     }
 }
 
-/// The option for source or for a module in a word of option letters, and its value if it is in the same word.
-fn python_option(word: &str) -> Option<(char, Option<&str>)> {
-    let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
-    let at = letters.find(|c| !"bBdEhiIOPqsSuvx".contains(c))?;
-    let letter = letters.get(at..)?.chars().next().filter(|c| matches!(c, 'c' | 'm'))?;
-    Some((letter, letters.get(at + 1..).filter(|value| !value.is_empty())))
+/// Whether a word consists of letters of options of perl, of which the last may be followed by source.
+fn perl_letters(language: &str, word: &str) -> bool {
+    language == "perl" && word.starts_with('-') && !["--", "-M", "-I"].iter().any(|begin| word.starts_with(begin))
 }
 
 /// Whether an option makes perl, ruby or node load the code named by its value.
@@ -169,7 +160,6 @@ fn glued<'w>(language: &str, word: &'w str) -> Option<&'w str> {
     let letters = word.strip_prefix('-').filter(|l| !l.starts_with('-'))?;
     let (before, option) = match language {
         "perl" | "ruby" => ("nplaw0123456789", ['e', 'E']),
-        "python" => ("BdEiIOPqsSuv", ['c', 'c']),
         "js" => ("", ['e', 'p']),
         "php" => ("n", ['r', 'r']),
         _ => return None,

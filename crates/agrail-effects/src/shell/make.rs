@@ -10,6 +10,9 @@ use std::collections::{HashMap, HashSet};
 /// Most recipe lines that are interpreted.
 const LINES: usize = 400;
 
+/// Options with which `make` runs no recipe.
+const QUERIES: [&str; 7] = ["-n", "--dry-run", "--just-print", "--recon", "--question", "--version", "--help"];
+
 #[derive(Default)]
 struct Makefile {
     variables: HashMap<String, String>,
@@ -25,31 +28,22 @@ struct Rule {
 
 impl Shell<'_> {
     pub(crate) fn make(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
-        let (mut folder, mut file, mut goals) = (".".to_owned(), None, Vec::new());
-        let (mut given, mut evals) = (HashMap::new(), Vec::new());
-        let mut rest = words.iter();
-        while let Some(word) = rest.next() {
-            match word.as_str() {
-                "-n" | "--dry-run" | "--just-print" | "-q" | "--question" | "-v" | "--version" | "--help" => {
-                    return Output::default();
-                }
-                "-C" | "--directory" => folder = inside(&folder, rest.next().map_or("", String::as_str)),
-                "-f" | "--file" | "--makefile" => file = rest.next().cloned(),
-                "-E" | "--eval" => evals.extend(rest.next().cloned()),
-                "-o" | "-W" | "-I" => {
-                    rest.next();
-                }
-                _ if word.starts_with("--eval=") => evals.push(word.replacen("--eval=", "", 1)),
-                _ if word.starts_with("--directory=") => folder = inside(&folder, &word.replace("--directory=", "")),
-                _ if word.starts_with("-f") => file = Some(word.replacen("-f", "", 1)),
-                _ if word.starts_with("-C") => folder = inside(&folder, &word.replacen("-C", "", 1)),
-                _ if word.starts_with('-') => {}
-                _ => match word.split_once('=') {
-                    Some((name, value)) => {
-                        given.insert(name.trim_end_matches(':').to_owned(), value.to_owned());
-                    }
-                    None => goals.push(word.clone()),
-                },
+        let (options, operands) = Self::permuted(program, words);
+        if options.has(&QUERIES) {
+            return Output::default();
+        }
+        let values = |names: [&'static str; 2]| {
+            let of = options.given.iter().filter(move |given| names.contains(&given.name.as_str()));
+            of.filter_map(|given| given.value.clone())
+        };
+        let folder = values(["-C", "--directory"]).fold(".".to_owned(), |folder, named| inside(&folder, &named));
+        let file = values(["--file", "--makefile"]).last();
+        let evals: Vec<String> = values(["-E", "--eval"]).collect();
+        let (mut given, mut goals) = (HashMap::new(), Vec::new());
+        for word in operands {
+            match word.split_once('=') {
+                Some((name, value)) => drop(given.insert(name.trim_end_matches(':').to_owned(), value.to_owned())),
+                None => goals.push(word),
             }
         }
         let folder = self.path(&folder);

@@ -251,44 +251,10 @@ impl Shell<'_> {
 /// The scripts that a package manager runs for these arguments.
 fn plan(program: &str, words: &[String]) -> Plan {
     let mut plan = Plan { folder: ".".to_owned(), ..Plan::default() };
-    let (mut operands, mut ignored, mut global) = (Vec::new(), false, false);
-    let mut rest = words.iter();
-    while let Some(word) = rest.next() {
-        let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(n, v)| (n, Some(v.to_owned())));
-        match name {
-            "--" => {
-                // the subcommand or the script may still follow
-                let missing = match operands.first() {
-                    None => 2,
-                    Some(first) => usize::from(operands.len() == 1 && RUN.contains(first)),
-                };
-                operands.extend(rest.by_ref().take(missing).map(String::as_str));
-                plan.words.extend(rest.by_ref().cloned());
-            }
-            "--prefix" | "-C" | "--dir" | "--cwd" => {
-                plan.folder = value.or_else(|| rest.next().cloned()).unwrap_or_default();
-            }
-            "-g" | "--global" => global = value.is_none_or(|value| value != "false"),
-            "--no-global" => global = false,
-            "--ignore-scripts" if rest.as_slice().first().is_some_and(|next| next == "false") => {}
-            "--ignore-scripts" => ignored = value.is_none_or(|value| value != "false"),
-            _ if word.starts_with('-') => plan.options = true,
-            _ => {
-                operands.push(word.as_str());
-                // the words after the name of a script are arguments of the script, except for npm
-                let named = operands.len() > usize::from(RUN.contains(&operands.first().copied().unwrap_or_default()));
-                if named && program != "npm" && !RUNNERS.contains(&program) && !BUILT_IN.contains(&word.as_str()) {
-                    plan.words.extend(rest.by_ref().filter(|word| *word != "--").cloned());
-                    // the name may be the value of an unknown option, so that the script comes after it
-                    if plan.options {
-                        plan.scripts.extend(plan.words.clone());
-                    }
-                }
-            }
-        }
-    }
+    let line = command_line(program, words, &mut plan);
+    let operands: Vec<&str> = line.operands.iter().map(String::as_str).collect();
     if RUNNERS.contains(&program) {
-        plan.scripts = operands.iter().map(|name| (*name).to_owned()).collect();
+        plan.scripts = line.operands;
         return plan;
     }
     // the value of an unknown option may precede the subcommand
@@ -299,35 +265,15 @@ fn plan(program: &str, words: &[String]) -> Plan {
         None if program == "yarn" => "install",
         None => return Plan::default(),
     };
-    let lifecycle =
-        |names: &[&str]| names.iter().map(|name| (*name).to_owned()).filter(|_| !ignored).collect::<Vec<_>>();
-    plan.scripts.extend(match command {
-        "install" | "i" | "in" | "isntall" | "add" | "rebuild" | "rb" | "link" | "ln"
-            if !global && (plan.options || after.iter().all(|word| word.is_empty() || word.contains(['.', '/']))) =>
-        {
-            lifecycle(&INSTALL)
-        }
-        "ci" | "clean-install" | "install-test" | "it" | "cit" | "install-ci-test" => lifecycle(&INSTALL),
-        "add" | "remove" | "upgrade" if program == "yarn" => lifecycle(&INSTALL),
-        "publish" | "pack" => lifecycle(&PACK),
-        "version" => lifecycle(&["preversion", "version", "postversion"]),
-        "restart" => lifecycle(&["prestop", "stop", "poststop", "prerestart", "restart", "postrestart", "start"]),
-        _ => Vec::new(),
-    });
-    let script = match command {
-        // bun has a built-in test runner
-        "t" | "tst" | "test" | "install-test" | "it" | "cit" | "install-ci-test" if program != "bun" => Some("test"),
-        "start" | "stop" => Some(command),
-        _ if RUN.contains(&command) => after.first().copied(),
-        "install" | "i" | "in" | "isntall" | "ci" | "clean-install" | "add" | "rebuild" | "rb" | "link" | "ln" => None,
-        // npm runs subcommands only; the others also run a script with that name, unless they have such a subcommand
-        _ => (program != "npm").then_some(command),
-    };
+    let project =
+        !line.global && (plan.options || after.iter().all(|word| word.is_empty() || word.contains(['.', '/'])));
+    let lifecycle = lifecycle(program, command, project).iter().filter(|_| !line.ignored);
+    plan.scripts.extend(lifecycle.map(|name| (*name).to_owned()));
     // a word taken for a subcommand or a script may be the value of an option
     if plan.options {
-        plan.scripts.extend(operands.iter().map(|word| (*word).to_owned()));
+        plan.scripts.extend(line.operands.iter().cloned());
     }
-    if let Some(name) = script {
+    if let Some(name) = named_script(program, command, after) {
         plan.scripts.extend([format!("pre{name}"), name.to_owned(), format!("post{name}")]);
         let own = after.iter().skip(usize::from(RUN.contains(&command))).map(|word| (*word).to_owned());
         plan.words.splice(0..0, own);
@@ -335,4 +281,90 @@ fn plan(program: &str, words: &[String]) -> Plan {
         plan.options |= BUILT_IN.contains(&command);
     }
     plan
+}
+
+/// What the options of a package manager say beside its operands.
+#[derive(Default)]
+struct Line {
+    operands: Vec<String>,
+    /// No scripts of the life cycle run.
+    ignored: bool,
+    global: bool,
+}
+
+/// Parses the options and operands; the folder and the arguments of a script go to the plan.
+fn command_line(program: &str, words: &[String], plan: &mut Plan) -> Line {
+    let (mut line, mut at) = (Line::default(), 0);
+    loop {
+        let rest = words.get(at..).unwrap_or_default();
+        let options = Shell::options(program, rest);
+        at += options.used;
+        for given in options.given {
+            let on = given.value.as_deref() != Some("false");
+            match given.name.as_str() {
+                "--prefix" | "-C" | "--dir" | "--cwd" => plan.folder = given.value.unwrap_or_default(),
+                "-g" | "--global" => line.global = on,
+                "--no-global" => line.global = false,
+                "--ignore-scripts" => line.ignored = on && words.get(at).is_none_or(|next| next != "false"),
+                _ => {
+                    plan.options = true;
+                    // of several package managers, one may not know the option or its value
+                    let separate = given.value.filter(|value| rest.get(given.end - 1) == Some(value));
+                    line.operands.extend(separate);
+                }
+            }
+        }
+        let mut rest = words.get(at..).unwrap_or_default().iter().cloned();
+        if options.ended {
+            // the subcommand or the script may still follow
+            let missing = match line.operands.first() {
+                None => 2,
+                Some(first) => usize::from(line.operands.len() == 1 && RUN.contains(&first.as_str())),
+            };
+            line.operands.extend(rest.by_ref().take(missing));
+            plan.words.extend(rest);
+            return line;
+        }
+        let Some(word) = rest.next() else { return line };
+        let first = line.operands.first().unwrap_or(&word);
+        // the words after the name of a script are arguments of the script, except for npm
+        let named = line.operands.len() >= usize::from(RUN.contains(&first.as_str()));
+        let own = named && program != "npm" && !RUNNERS.contains(&program) && !BUILT_IN.contains(&word.as_str());
+        line.operands.push(word);
+        if own {
+            plan.words.extend(rest.filter(|word| word != "--"));
+            // the name may be the value of an unknown option, so that the script comes after it
+            if plan.options {
+                plan.scripts.extend(plan.words.clone());
+            }
+            return line;
+        }
+        at += 1;
+    }
+}
+
+/// The scripts that a subcommand runs before and after its own work. `project`: it installs what the project needs.
+fn lifecycle(program: &str, command: &str, project: bool) -> &'static [&'static str] {
+    match command {
+        "install" | "i" | "in" | "isntall" | "add" | "rebuild" | "rb" | "link" | "ln" if project => &INSTALL,
+        "ci" | "clean-install" | "install-test" | "it" | "cit" | "install-ci-test" => &INSTALL,
+        "add" | "remove" | "upgrade" if program == "yarn" => &INSTALL,
+        "publish" | "pack" => &PACK,
+        "version" => &["preversion", "version", "postversion"],
+        "restart" => &["prestop", "stop", "poststop", "prerestart", "restart", "postrestart", "start"],
+        _ => &[],
+    }
+}
+
+/// The script that the command line names.
+fn named_script<'a>(program: &str, command: &'a str, after: &[&'a str]) -> Option<&'a str> {
+    match command {
+        // bun has a built-in test runner
+        "t" | "tst" | "test" | "install-test" | "it" | "cit" | "install-ci-test" if program != "bun" => Some("test"),
+        "start" | "stop" => Some(command),
+        _ if RUN.contains(&command) => after.first().copied(),
+        "install" | "i" | "in" | "isntall" | "ci" | "clean-install" | "add" | "rebuild" | "rb" | "link" | "ln" => None,
+        // npm runs subcommands only; the others also run a script with that name, unless they have such a subcommand
+        _ => (program != "npm").then_some(command),
+    }
 }

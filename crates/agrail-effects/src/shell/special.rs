@@ -8,15 +8,15 @@ type Special = fn(&mut Shell<'_>, program: &str, words: &[String], stdin: &Outpu
 
 /// The methods by the name in the row.
 const SPECIAL: [(&str, Special); 31] = [
-    ("alias", |shell, _, words, _| Some(shell.alias(words))),
-    ("base64", |shell, _, words, stdin| shell.base64(words, stdin)),
+    ("alias", |shell, program, words, _| Some(shell.alias(program, words))),
+    ("base64", |shell, program, words, stdin| shell.base64(program, words, stdin)),
     ("cd", |shell, _, words, _| Some(shell.cd(words))),
-    ("command", |shell, _, words, stdin| Some(shell.command_builtin(words, stdin))),
+    ("command", |shell, program, words, stdin| Some(shell.command_builtin(program, words, stdin))),
     ("echo", |shell, program, words, _| Some(shell.echo(program, words))),
     ("env", |shell, program, words, stdin| Some(shell.env(program, words, stdin))),
     ("eval", |shell, _, words, stdin| Some(shell.nested("eval", &words.join(" "), stdin.clone()))),
     ("exec", |shell, program, words, stdin| Some(shell.exec(program, words, stdin))),
-    ("export", |shell, _, words, _| Some(shell.export_words(words))),
+    ("export", |shell, program, words, _| Some(shell.export_words(program, words))),
     ("find", |shell, _, words, _| Some(shell.find(words))),
     ("flock", |shell, _, words, stdin| Some(shell.flock(words, stdin))),
     ("git", |shell, program, words, stdin| shell.git(program, words, stdin)),
@@ -55,21 +55,9 @@ impl Shell<'_> {
         Table::shipped().row(program).map(|row| row.options(words)).unwrap_or_default()
     }
 
-    /// The options of a program that reads options after operands, too, and the operands.
+    /// The options and the operands of a program that accepts options after operands, by its row.
     pub(super) fn permuted(program: &str, words: &[String]) -> (Options, Vec<String>) {
-        let (mut all, mut operands) = (Options::default(), Vec::new());
-        while !all.ended && all.used < words.len() {
-            let found = Self::options(program, words.get(all.used..).unwrap_or_default());
-            all.used += found.used;
-            all.ended = found.ended;
-            all.given.extend(found.given);
-            if let Some(word) = words.get(all.used).filter(|_| !all.ended) {
-                operands.push(word.clone());
-                all.used += 1;
-            }
-        }
-        operands.extend(words.get(all.used..).unwrap_or_default().iter().cloned());
-        (all, operands)
+        Table::shipped().row(program).map(|row| row.permuted(words)).unwrap_or_default()
     }
 }
 

@@ -10,8 +10,6 @@ use crate::Kind;
 use crate::local::{is_loopback, own_names};
 use crate::{Effect, Target, Verb};
 
-/// Options that take a value.
-const TAKES: &str = "bcDEeFIiJLlmOopQRSWw";
 /// Longest file of host names or ssh configuration that is read, in bytes.
 const LONGEST: usize = 256 * 1024;
 
@@ -102,39 +100,34 @@ impl Shell<'_> {
 
     /// Parses the options and adds the effects of commands and forwarded ports. `None` if no host is named.
     fn ssh_line(&mut self, words: &[String]) -> Option<Line> {
-        let mut line = Line::default();
-        let mut rest = words.iter();
-        while let Some(word) = rest.next() {
-            if word == "--" {
-                continue;
+        let (mut line, mut at) = (Line::default(), 0);
+        // options may precede or follow the host
+        loop {
+            let options = Self::options("ssh", words.get(at..).unwrap_or_default());
+            at += options.used;
+            line.idle |= options.has(&["-N", "-f", "-O"]);
+            for given in &options.given {
+                self.ssh_option(&given.name, given.value.as_deref().unwrap_or_default(), &mut line);
             }
-            let letters = word.strip_prefix('-').filter(|letters| !letters.is_empty());
-            // options may precede or follow the host
-            let Some(letters) = letters else {
-                if line.host.is_empty() {
+            match words.get(at) {
+                Some(word) if line.host.is_empty() => {
                     let (user, host) = destination(word);
                     line.user = line.user.or(user);
                     line.host = host;
-                    continue;
+                    at += 1;
                 }
-                line.command = std::iter::once(word).chain(rest).cloned().collect();
-                break;
-            };
-            line.idle |= letters.contains(['N', 'f', 'O']);
-            let Some(at) = letters.find(|letter| TAKES.contains(letter)) else { continue };
-            let letter = letters.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default();
-            let inline = letters.get(at + 1..).filter(|value| !value.is_empty()).map(str::to_owned);
-            let value = inline.or_else(|| rest.next().cloned()).unwrap_or_default();
-            self.ssh_option(letter, &value, &mut line);
+                _ => break,
+            }
         }
+        line.command = words.get(at..).unwrap_or_default().to_vec();
         (!line.host.is_empty()).then_some(line)
     }
 
-    fn ssh_option(&mut self, letter: char, value: &str, line: &mut Line) {
-        match letter {
-            'l' => line.user = Some(value.to_owned()),
+    fn ssh_option(&mut self, name: &str, value: &str, line: &mut Line) {
+        match name {
+            "-l" => line.user = Some(value.to_owned()),
             // `-o Name=value` or `-o 'Name value'`
-            'o' => {
+            "-o" => {
                 let (name, value) = value.split_once(['=', ' ']).unwrap_or((value, ""));
                 let value = value.trim_matches(['"', ' ']);
                 match name.trim().to_ascii_lowercase().as_str() {
@@ -145,7 +138,7 @@ impl Shell<'_> {
                     _ => {}
                 }
             }
-            'L' | 'R' | 'W' => self.forwards(value),
+            "-L" | "-R" | "-W" => self.forwards(value),
             _ => {}
         }
     }

@@ -7,40 +7,32 @@ use base64::Engine as _;
 
 impl Shell<'_> {
     pub(crate) fn echo(&mut self, program: &str, words: &[String]) -> Output {
-        let mut rest = words;
-        let mut newline = true;
-        let mut escapes = program == "printf";
-        while let Some((first, tail)) = rest
-            .split_first()
-            .filter(|(f, _)| program == "echo" && matches!(f.as_str(), "-n" | "-e" | "-ne" | "-en" | "-E"))
-        {
-            newline &= !first.contains('n');
-            escapes |= first.contains('e');
-            rest = tail;
-        }
-        if let [option, name, rest @ ..] = rest
-            && program == "printf"
-            && option == "-v"
-        {
+        let options = Self::options(program, words);
+        let rest = words.get(options.used..).unwrap_or_default();
+        if let Some(name) = options.value(&["-v"]) {
             self.assign(name, vec![printf(rest)]);
             return Output::default();
         }
         let mut text = if program == "printf" { printf(rest) } else { rest.join(" ") };
-        if program == "echo" && escapes {
+        if program == "echo" && options.has(&["-e"]) {
             text = ansi_c(&text);
         }
-        if newline && program == "echo" {
+        if program == "echo" && !options.has(&["-n"]) {
             text.push('\n');
         }
         Output { text: Some(text), ..Output::default() }
     }
 
     /// `base64 -d`; an encoding is left to the row.
-    pub(super) fn base64(&mut self, words: &[String], stdin: &Output) -> Option<Output> {
-        if !words.iter().any(|w| matches!(w.as_str(), "-d" | "-D" | "--decode" | "-di" | "-id")) {
+    pub(super) fn base64(&mut self, program: &str, words: &[String], stdin: &Output) -> Option<Output> {
+        let (options, mut operands) = Self::permuted(program, words);
+        // `-id`: the input is a file on macOS; elsewhere `-i` is a flag
+        let input = options.value(&["--input"]);
+        if !options.has(&["--decode", "-D"]) && input != Some("d") {
             return None;
         }
-        if let Some(file) = words.iter().find(|w| !w.starts_with('-')) {
+        operands.splice(0..0, input.filter(|file| *file != "d").map(str::to_owned));
+        if let Some(file) = operands.iter().find(|file| *file != "-") {
             let effect = self.at(Verb::Read, file, "base64");
             self.add(effect);
             return Some(Output { decoded: true, ..Output::default() });
@@ -59,7 +51,8 @@ impl Shell<'_> {
 
     /// `rev`: each line backwards.
     pub(super) fn rev(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
-        let files: Vec<&String> = words.iter().filter(|word| !word.starts_with('-')).collect();
+        let (_, mut files) = Self::permuted(program, words);
+        files.retain(|file| file != "-");
         for file in &files {
             let effect = self.at(Verb::Read, file, program);
             self.add(effect);
@@ -73,9 +66,11 @@ impl Shell<'_> {
 
     /// `tr` of constant text with simple ranges (rot13 and similar); otherwise the output is not constant.
     pub(crate) fn tr(&mut self, words: &[String], stdin: &Output) -> Output {
-        let sets: Vec<Vec<char>> = words.iter().filter(|w| !w.starts_with('-')).map(|w| expand_set(w)).collect();
+        let options = Self::options("tr", words);
+        let operands = words.get(options.used..).unwrap_or_default();
+        let sets: Vec<Vec<char>> = operands.iter().map(|w| expand_set(w)).collect();
         let text = match (sets.as_slice(), &stdin.text) {
-            ([from, to], Some(text)) if !words.iter().any(|w| w.starts_with('-')) && from.len() <= 512 => Some(
+            ([from, to], Some(text)) if options.given.is_empty() && from.len() <= 512 => Some(
                 text.chars()
                     .map(|c| match from.iter().position(|f| *f == c) {
                         Some(i) => to.get(i).or(to.last()).copied().unwrap_or(c),
@@ -83,7 +78,7 @@ impl Shell<'_> {
                     })
                     .collect(),
             ),
-            ([set], Some(text)) if words.iter().any(|w| w == "-d") => {
+            ([set], Some(text)) if options.has(&["--delete"]) && options.given.len() == 1 => {
                 Some(text.chars().filter(|c| !set.contains(c)).collect())
             }
             _ => None,
@@ -113,7 +108,8 @@ fn expand_set(set: &str) -> Vec<char> {
 
 /// `xxd -r`, `xxd -p`: hexadecimal digits of known text; anything else is left to the row.
 pub(super) fn xxd(words: &[String], stdin: &Output) -> Option<Output> {
-    let reads = words.iter().any(|w| w.starts_with("-r") || w == "-p");
+    let options = Shell::options("xxd", words);
+    let reads = options.given.iter().any(|given| given.name.starts_with("-r") || given.name.starts_with("-p"));
     (reads && stdin.text.is_some()).then(|| decode_hex(stdin))
 }
 

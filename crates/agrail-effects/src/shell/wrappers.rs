@@ -81,10 +81,9 @@ impl Shell<'_> {
         }
     }
 
-    /// `rimraf` deletes like `rm -rf`; without paths its row applies. The value of an option is taken for a path, which
-    /// is only stricter.
+    /// `rimraf` deletes like `rm -rf`; without paths its row applies.
     pub(super) fn rimraf(&mut self, program: &str, words: &[String], stdin: &Output) -> Option<Output> {
-        let paths: Vec<String> = words.iter().filter(|w| !w.starts_with('-')).cloned().collect();
+        let (_, paths) = Self::permuted(program, words);
         let rm = ["rm", "-rf", "--"].map(str::to_owned);
         (!paths.is_empty()).then(|| self.wrapped(program, &[rm.as_slice(), &paths].concat(), stdin.clone()))
     }

@@ -1,10 +1,12 @@
-//! The options of a command line, by the grammar of a row. Wrappers (`sudo`, `env`, `xargs` ...) read theirs with it.
+//! The options of a command line, by the grammar of a row. Whatever takes options reads them with it.
 //!
 //! 1. Short flags may be bundled, a value is attached or the next word; long options may be abbreviated and take their
-//!    value after `=` or as the next word.
-//! 2. Reading stops at the first operand, or after `--`.
+//!    value after `=` or as the next word. The style of the row changes that: `single` has no bundles, in `bsd` the values
+//!    follow the bundle, in `none` a word with a letter that the row does not list is an operand.
+//! 2. A word that begins with `+` counts if the row lists an option that does (`set +o`).
+//! 3. Reading stops at the first operand, or after `--`. A program that permutes its arguments reads on.
 
-use super::row::{Opt, Row};
+use super::row::{Opt, Row, Style};
 
 /// One option that was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +15,8 @@ pub struct Given {
     pub name: String,
     /// Its value.
     pub value: Option<String>,
+    /// Index of the word after it and its value.
+    pub end: usize,
 }
 
 /// The options before the first operand.
@@ -47,23 +51,65 @@ impl Row {
     pub fn options(&self, words: &[String]) -> Options {
         let mut options = Options::default();
         while let Some(word) = words.get(options.used) {
-            if word == "--" {
+            if word == "--" && self.style != Style::None {
                 options.used += 1;
                 options.ended = true;
                 break;
             }
-            if word.len() < 2 || !word.starts_with('-') {
+            if !self.begins_option(word) {
                 break;
             }
             options.used += 1;
-            let next = words.get(options.used);
-            if word.starts_with("--") {
-                self.long_option(word, next, &mut options)
+            let rest = words.get(options.used..).unwrap_or_default();
+            let before = options.given.len();
+            if word.starts_with("--") || self.style == Style::Single {
+                self.long_option(word, rest.first(), &mut options);
             } else {
-                self.letters(word, next, &mut options)
+                self.letters(word, rest, &mut options);
             }
+            let end = options.used;
+            options.given.iter_mut().skip(before).for_each(|given| given.end = end);
         }
         options
+    }
+
+    /// Reads the options and the operands of a program that accepts options after operands, too.
+    #[must_use]
+    pub fn permuted(&self, words: &[String]) -> (Options, Vec<String>) {
+        let (mut all, mut operands) = (Options::default(), Vec::new());
+        while !all.ended && all.used < words.len() {
+            let found = self.options(words.get(all.used..).unwrap_or_default());
+            let before = all.used;
+            all.given.extend(found.given.into_iter().map(|given| Given { end: given.end + before, ..given }));
+            all.used += found.used;
+            all.ended = found.ended;
+            if let Some(word) = words.get(all.used).filter(|_| !all.ended) {
+                operands.push(word.clone());
+                all.used += 1;
+            }
+        }
+        operands.extend(words.get(all.used..).unwrap_or_default().iter().cloned());
+        (all, operands)
+    }
+
+    /// The row of a subcommand.
+    #[must_use]
+    pub fn sub(&self, name: &str) -> Option<&Self> {
+        self.subs.iter().find(|sub| sub.names.iter().any(|known| known == name))
+    }
+
+    fn begins_option(&self, word: &str) -> bool {
+        if word.len() < 2 {
+            return false;
+        }
+        match word.chars().next() {
+            Some('-') if self.style == Style::None => {
+                word.chars().skip(1).all(|letter| self.options.contains_key(&format!("-{letter}")))
+            }
+            Some('-') => true,
+            Some('+') => self.options.keys().any(|key| key.len() > 1 && key.starts_with('+')),
+            _ => false,
+        }
     }
 
     fn long_option(&self, word: &str, next: Option<&String>, options: &mut Options) {
@@ -81,27 +127,34 @@ impl Row {
         let separate = matches!(found, Some(Opt::Takes | Opt::Role(_))) && value.is_none();
         options.used += usize::from(separate && next.is_some());
         let value = if separate { next.cloned() } else { value };
-        options.given.push(Given { name, value });
+        options.given.push(Given { name, value, end: 0 });
     }
 
-    fn letters(&self, word: &str, next: Option<&String>, options: &mut Options) {
-        let mut rest = word.trim_start_matches('-').chars();
+    fn letters(&self, word: &str, mut after: &[String], options: &mut Options) {
+        let sign = if word.starts_with('+') { '+' } else { '-' };
+        let mut rest = word.trim_start_matches(sign).chars();
         while let Some(letter) = rest.next() {
-            let short = format!("-{letter}");
+            let short = format!("{sign}{letter}");
             let name = self.aliases.get(&short).cloned().unwrap_or_else(|| short.clone());
-            let inline = Some(rest.as_str()).filter(|text| !text.is_empty());
+            let inline = Some(rest.as_str()).filter(|text| !text.is_empty() && self.style != Style::Bsd);
             match self.options.get(&short) {
                 Some(Opt::Takes | Opt::Role(_)) => {
-                    options.used += usize::from(inline.is_none() && next.is_some());
-                    let value = inline.map(str::to_owned).or_else(|| next.cloned());
-                    options.given.push(Given { name, value });
-                    return;
+                    let value = inline.map(str::to_owned).or_else(|| {
+                        let (next, rest) = after.split_first()?;
+                        after = rest;
+                        options.used += 1;
+                        Some(next.clone())
+                    });
+                    options.given.push(Given { name, value, end: 0 });
+                    if self.style != Style::Bsd {
+                        return;
+                    }
                 }
                 Some(Opt::Optional) => {
-                    options.given.push(Given { name, value: inline.map(str::to_owned) });
+                    options.given.push(Given { name, value: inline.map(str::to_owned), end: 0 });
                     return;
                 }
-                Some(Opt::Flag(_)) | None => options.given.push(Given { name, value: None }),
+                Some(Opt::Flag(_)) | None => options.given.push(Given { name, value: None, end: 0 }),
             }
         }
     }
@@ -133,6 +186,20 @@ mod tests {
             let (given, rest) = read(line);
             assert!(given.contains(&("--user".to_owned(), Some(user.to_owned()))), "{line}: {given:?}");
             assert_eq!(rest, "ls -l", "{line}");
+        }
+    }
+
+    #[test]
+    fn style_of_a_row_decides_on_values() {
+        let flag = |name: &str| (name.to_owned(), None);
+        let value = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
+        for (line, given, rest) in [
+            ("bash -oc pipefail x", vec![value("-o", "pipefail"), flag("-c")], "x"),
+            ("set +o vi -e x", vec![value("+o", "vi"), flag("-e")], "x"),
+            ("echo -en -x a", vec![flag("-e"), flag("-n")], "-x a"),
+            ("xxd -ps -l 4 f", vec![flag("-ps"), value("-l", "4")], "f"),
+        ] {
+            assert_eq!(read(line), (given, rest.to_owned()), "{line}");
         }
     }
 
