@@ -44,6 +44,21 @@ fn what_perhaps_did_not_run_leaves_both_possible() {
 }
 
 #[test]
+fn state_of_a_child_ends_with_it() {
+    check(&[
+        ("(HOME=/etc); rm ~/a", &["delete /home/user/a"]),
+        ("set -- a; (set -- b); rm $1", &["delete /home/user/a"]),
+        ("set -- a; set -- b | cat; rm $1", &["delete /home/user/a"]),
+        ("A=a; sudo A=b true; rm $A", &["delete /home/user/a"]),
+        ("A=a; env -C /tmp A=b true; rm $A", &["delete /home/user/a"]),
+        ("A=a; (readonly A); A=b; rm $A", &["delete /home/user/b"]),
+        ("set -- a; sh -c 'rm $1' x b; rm $1", &["delete /home/user/a", "delete /home/user/b"]),
+        ("set -- a; false && set -- b; rm $1", &["delete …"]),
+        ("HOME=/a; false && HOME=/b; rm ~/x", &["delete …/x"]),
+    ]);
+}
+
+#[test]
 fn unusual_spellings_of_options_are_parsed() {
     check(&[
         ("bash -oc pipefail 'rm a'", &["delete /home/user/a"]),

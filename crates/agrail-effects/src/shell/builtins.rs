@@ -41,14 +41,14 @@ impl Shell<'_> {
             }
             "unset" => {
                 for word in words {
-                    self.functions.remove(word);
+                    self.state.functions.remove(word);
                     self.assign(word, vec![String::new()]);
                 }
             }
             "shift" => {
                 let count = words.first().map_or(1, |w| w.parse().unwrap_or(usize::MAX));
-                let from = count.min(self.arguments.len());
-                self.arguments.drain(..from);
+                let from = count.min(self.state.arguments.len());
+                self.state.arguments.drain(..from);
             }
             "pushd" => {
                 let known = words.iter().find(|w| !w.starts_with(['-', '+']));
@@ -63,15 +63,15 @@ impl Shell<'_> {
     }
 
     fn forget_folder(&mut self) {
-        if self.cwd.as_deref() != Some("") {
-            self.cwd = None;
+        if self.state.cwd.as_deref() != Some("") {
+            self.state.cwd = None;
         }
     }
 
     pub(super) fn alias(&mut self, program: &str, words: &[String]) -> Output {
         for word in words.get(Self::options(program, words).used..).unwrap_or_default() {
             if let Some((name, value)) = word.split_once('=') {
-                self.aliases.insert(name.to_owned(), value.to_owned());
+                self.state.aliases.insert(name.to_owned(), value.to_owned());
             }
         }
         Output::default()
@@ -96,7 +96,7 @@ impl Shell<'_> {
     /// `export` with words that the parser does not take for a declaration.
     pub(super) fn export_words(&mut self, program: &str, words: &[String]) -> Output {
         let (options, operands) = Self::permuted(program, words);
-        self.exports_functions |= options.has(&["-f"]);
+        self.state.exports_functions |= options.has(&["-f"]);
         for word in &operands {
             let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(n, v)| (n, Some(v)));
             self.export(name, !options.has(&["-n"]));
@@ -110,12 +110,12 @@ impl Shell<'_> {
     pub(super) fn set(&mut self, words: &[String]) -> Output {
         let options = Self::options("set", words);
         let all = |given: &Given| given.name == "-a" || given.value.as_deref() == Some("allexport");
-        self.exports_functions |= options.given.iter().any(all);
+        self.state.exports_functions |= options.given.iter().any(all);
         let rest = words.get(options.used..).unwrap_or_default();
         // a single dash ends the options, too
         let operands = if options.ended { rest } else { rest.strip_prefix(&["-".to_owned()]).unwrap_or(rest) };
         if options.ended || !operands.is_empty() {
-            self.arguments = operands.to_vec();
+            self.state.arguments = operands.to_vec();
         }
         if words.is_empty() { Output::default() } else { Output::silent() }
     }
@@ -141,26 +141,26 @@ impl Shell<'_> {
     }
 
     pub(crate) fn cd(&mut self, words: &[String]) -> Output {
-        let target = words.get(Self::options("cd", words).used).cloned().unwrap_or_else(|| self.home.clone());
+        let target = words.get(Self::options("cd", words).used).cloned().unwrap_or_else(|| self.state.home.clone());
         if target == "-" {
-            self.cwd = None;
-        } else if self.cwd.as_deref() != Some("") {
+            self.state.cwd = None;
+        } else if self.state.cwd.as_deref() != Some("") {
             let path = self.path(&target);
             // `cd` to a missing folder fails, and the following commands run in the previous folder
             let changed =
                 self.reading.effects.iter().any(|e| !matches!(e.verb, Verb::Read | Verb::List | Verb::Variable));
             if changed || path.contains(UNKNOWN_SPAN) || self.around.folder(&path) != Some(false) {
-                self.cwd = Some(path);
+                self.state.cwd = Some(path);
             } else {
                 self.step(|| format!("cd fails: there is no folder {path}"));
             }
         } else if target.starts_with('/') {
-            self.cwd = Some(super::tidy(&target));
+            self.state.cwd = Some(super::tidy(&target));
         }
         // with `-` or CDPATH, cd prints the new folder
-        let path = self.variables.get("CDPATH").is_some_and(|path| path.iter().any(|p| !p.is_empty()));
+        let path = self.state.variables.get("CDPATH").is_some_and(|path| path.iter().any(|p| !p.is_empty()));
         if path && !target.starts_with(['/', '.']) {
-            self.cwd = None;
+            self.state.cwd = None;
             return Output::default();
         }
         if target == "-" {

@@ -36,7 +36,7 @@ impl Shell<'_> {
         self.see(node);
         let last_word = self.last_word.take();
         let mut words = Vec::new();
-        let (variables, exported) = (self.variables.clone(), self.exported.clone());
+        let (variables, exported) = (self.state.variables.clone(), self.state.exported.clone());
         let mut assigned = false;
         let mut end = node.start_byte();
         for child in children(node) {
@@ -77,10 +77,10 @@ impl Shell<'_> {
         words.extend(last_word);
         let output = self.simple(&words, stdin);
         if assigned {
-            self.exported = exported;
+            self.state.exported = exported;
         }
         if assigned && !words.is_empty() {
-            self.variables = variables;
+            self.state.variables = variables;
         }
         output
     }
@@ -104,12 +104,12 @@ impl Shell<'_> {
             self.unknown(Cause::Dynamic, "the command's name is not constant", &name.replace(UNKNOWN_SPAN, "…"));
             return self.flag_path_arguments(arguments);
         }
-        if let Some(alias) = self.aliases.get(name).cloned() {
+        if let Some(alias) = self.state.aliases.get(name).cloned() {
             return self.run_alias(&alias, words, stdin);
         }
-        if self.functions.contains_key(name) {
+        if self.state.functions.contains_key(name) {
             let output = self.call(name, arguments, stdin.clone());
-            if !self.maybe_defined_functions.contains(name) {
+            if !self.state.maybe_defined_functions.contains(name) {
                 return output;
             }
         }
@@ -153,14 +153,14 @@ impl Shell<'_> {
     fn run_alias(&mut self, alias: &str, words: &[String], stdin: Output) -> Output {
         let Some((name, arguments)) = words.split_first() else { return Output::default() };
         self.step(|| format!("alias {name} -> {alias}"));
-        let known = self.aliases.remove(name);
+        let known = self.state.aliases.remove(name);
         let line = format!("{alias} {}", quote_all(arguments));
         let mut output = self.nested("alias", &line, stdin.clone());
-        let other = Table::shipped().row(name).is_some() || self.functions.contains_key(name);
+        let other = Table::shipped().row(name).is_some() || self.state.functions.contains_key(name);
         if other {
             output = Output { text: None, ..self.run_program(words, stdin) };
         }
-        self.aliases.extend(known.map(|alias| (name.clone(), alias)));
+        self.state.aliases.extend(known.map(|alias| (name.clone(), alias)));
         output
     }
 
@@ -225,20 +225,18 @@ impl Shell<'_> {
             }
             return Output::default();
         }
-        let Some(body) = self.functions.get(name).cloned() else { return Output::default() };
+        let Some(body) = self.state.functions.get(name).cloned() else { return Output::default() };
         self.step(|| format!("function {name}"));
-        let arguments = std::mem::replace(&mut self.arguments, arguments.to_vec());
         self.running.push(name.to_owned());
-        self.locals.push(std::collections::HashMap::new());
-        let output = self.source(&body, stdin);
-        for (name, old) in self.locals.pop().unwrap_or_default() {
+        self.state.locals.push(std::collections::HashMap::new());
+        let output = self.with_arguments(arguments, |shell| shell.source(&body, stdin));
+        for (name, old) in self.state.locals.pop().unwrap_or_default() {
             match old {
-                Some(old) => self.variables.insert(name, old),
-                None => self.variables.remove(&name),
+                Some(old) => self.state.variables.insert(name, old),
+                None => self.state.variables.remove(&name),
             };
         }
         self.running.pop();
-        self.arguments = arguments;
         output
     }
 
@@ -264,17 +262,17 @@ impl Shell<'_> {
         self.step(|| format!("unwrap {how}"));
         self.via.push(how.to_owned());
         self.depth += 1;
-        let function = words.first().filter(|name| KEYWORDS.contains(&how) && self.functions.contains_key(*name));
+        let function = words.first().filter(|name| KEYWORDS.contains(&how) && self.state.functions.contains_key(*name));
         let program = function.is_none_or(|name| Table::shipped().row(name).is_some());
         let mut output = Output::default();
         if function.is_some() {
             output = self.simple(words, stdin.clone());
         }
         if program {
-            let own = (self.functions.clone(), self.aliases.clone());
+            let own = (self.state.functions.clone(), self.state.aliases.clone());
             self.leave(how);
             output = self.simple(words, stdin);
-            (self.functions, self.aliases) = own;
+            (self.state.functions, self.state.aliases) = own;
         }
         self.depth -= 1;
         self.via.pop();

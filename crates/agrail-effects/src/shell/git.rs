@@ -127,9 +127,9 @@ enum Runs {
 impl Shell<'_> {
     /// Interprets one-time settings and `git config`. `None`: the row's own roles apply.
     pub(crate) fn git(&mut self, program: &str, words: &[String], stdin: &Output) -> Option<Output> {
-        let before = self.cwd.clone();
+        let before = self.state.fork();
         let output = self.git_here(program, words, stdin);
-        self.cwd = before;
+        self.state = before;
         output
     }
 
@@ -166,7 +166,7 @@ impl Shell<'_> {
             }
         }
         // in this shell, `git` has been redefined as a function or an alias
-        if given && (self.functions.contains_key(program) || self.aliases.contains_key(program)) {
+        if given && (self.state.functions.contains_key(program) || self.state.aliases.contains_key(program)) {
             self.unknown(Cause::Arguments, "git is something else in this shell", program);
         }
         given.then(|| self.wrapped(program, &own, stdin.clone()))
@@ -190,7 +190,7 @@ impl Shell<'_> {
             return;
         }
         let file = options.given.iter().rev().find_map(|given| match given.name.as_str() {
-            "--global" => Some(format!("{}/.gitconfig", self.home)),
+            "--global" => Some(format!("{}/.gitconfig", self.state.home)),
             "--system" => Some("/etc/gitconfig".to_owned()),
             _ => None,
         });

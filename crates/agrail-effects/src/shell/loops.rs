@@ -41,13 +41,13 @@ impl Shell<'_> {
         self.repeat = saved.saturating_mul(rounds.max(1));
         let output = match values.as_slice() {
             [value] if value.contains(UNKNOWN_SPAN) => self.rounds(|s| {
-                s.variables.insert(name.clone(), vec![value.clone()]);
+                s.state.variables.insert(name.clone(), vec![value.clone()]);
                 s.statement(body, source, stdin.clone())
             }),
             _ => {
                 let mut output = Output::silent();
                 for value in values {
-                    self.variables.insert(name.clone(), vec![value]);
+                    self.state.variables.insert(name.clone(), vec![value]);
                     output = join(output, self.statement(body, source, stdin.clone()));
                 }
                 output
@@ -73,9 +73,9 @@ impl Shell<'_> {
     fn forget_and_see_end(&mut self, node: Node<'_>, source: &str) -> bool {
         let text = node.utf8_text(source.as_bytes()).unwrap_or_default();
         let head: String = head_of(text).split_whitespace().collect::<Vec<_>>().join(" ");
-        for name in self.variables.keys().cloned().collect::<Vec<_>>() {
+        for name in self.state.variables.keys().cloned().collect::<Vec<_>>() {
             if text.contains(&format!("{name}=")) || text.contains(&format!("{name}+")) {
-                self.variables.insert(name, vec![UNKNOWN_SPAN.to_string()]);
+                self.state.variables.insert(name, vec![UNKNOWN_SPAN.to_string()]);
             }
         }
         let always = [

@@ -61,16 +61,16 @@ impl Shell<'_> {
             lines.extend(shell_functions(&text));
             lines.extend(recipes(&makefile, goals));
         }
-        let before = self.cwd.clone();
         if lines.len() > LINES {
             self.unknown(Cause::Budget, "the makefile has too many recipe lines", program);
         }
-        let arguments = std::mem::take(&mut self.arguments);
         for line in lines.iter().take(LINES) {
-            self.cwd = Some(folder.clone());
-            self.child(program, |shell| shell.nested(program, line, Output::default()));
+            self.child(program, |shell| {
+                shell.state.cwd = Some(folder.clone());
+                shell.state.arguments.clear();
+                shell.nested(program, line, Output::default())
+            });
         }
-        (self.cwd, self.arguments) = (before, arguments);
         Output::default()
     }
 

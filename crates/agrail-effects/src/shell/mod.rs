@@ -35,6 +35,7 @@ mod sh;
 mod source;
 pub mod special;
 mod ssh;
+mod state;
 pub mod syntax;
 mod text;
 mod typed;
@@ -44,7 +45,8 @@ mod wrappers;
 
 use super::{Cause, Effect, Target, UNKNOWN_SPAN, Verb};
 use crate::Kind;
-use std::collections::{HashMap, HashSet};
+use state::State;
+use std::collections::HashSet;
 
 /// Longest script that is parsed, in bytes.
 pub const MAX_SOURCE: usize = 256 * 1024;
@@ -158,34 +160,17 @@ impl Output {
 /// An abstract interpreter of shell scripts: it runs nothing and only records effects.
 pub(crate) struct Shell<'a> {
     around: &'a dyn FileSource,
-    home: String,
     user: String,
-    /// `None`: unknown. Empty: paths are kept as written.
-    cwd: Option<String>,
-    variables: HashMap<String, Vec<String>>,
-    /// Names of exported variables.
-    exported: HashSet<String>,
-    /// Whether functions may be exported to child shells, by `export -f` or because everything is.
-    exports_functions: bool,
-    functions: HashMap<String, String>,
-    aliases: HashMap<String, String>,
+    state: State,
     /// The outputs of process substitutions; `stdin` is the input of the current command.
     streams: Vec<Output>,
     stdin: Output,
-    /// Functions that may be undefined, because their definition may not have run.
-    maybe_defined_functions: HashSet<String>,
-    /// Variables that are read-only.
-    readonly: HashSet<String>,
-    /// Values of variables before the running functions made them local.
-    locals: Vec<HashMap<String, Option<Vec<String>>>>,
     /// The changes of the action to files that may be run.
     files: content::Files,
     /// Links that the script creates: path and target.
     links: Vec<(String, String)>,
-    arguments: Vec<String>,
     running: Vec<String>,
     via: Vec<String>,
-    privileged: bool,
     /// Whether a script of `package.json` is being interpreted: programs that are not in the table and source in other
     /// languages then count as code of the project and its packages.
     packaged: bool,
@@ -232,25 +217,14 @@ impl<'a> Shell<'a> {
     fn new(user: &str, home: &str, cwd: &str, around: &'a dyn FileSource) -> Self {
         Self {
             around,
-            home: home.to_owned(),
             user: user.to_owned(),
-            cwd: Some(cwd.to_owned()),
-            variables: HashMap::new(),
-            exported: HashSet::new(),
-            exports_functions: false,
-            functions: HashMap::new(),
-            aliases: HashMap::new(),
+            state: State::new(home, cwd),
             streams: Vec::new(),
             stdin: Output::default(),
-            maybe_defined_functions: HashSet::new(),
-            readonly: HashSet::new(),
-            locals: Vec::new(),
             files: content::Files::default(),
             links: Vec::new(),
-            arguments: Vec::new(),
             running: Vec::new(),
             via: Vec::new(),
-            privileged: false,
             packaged: false,
             packages: 0,
             background: false,
@@ -275,7 +249,7 @@ impl Shell<'_> {
 
     /// Adds an effect whose changes to files are already noted.
     pub(crate) fn push(&mut self, mut effect: Effect) {
-        effect.privileged |= self.privileged;
+        effect.privileged |= self.state.privileged;
         effect.via = self.via.clone();
         if self.reading.effects.contains(&effect) {
             return;
@@ -299,7 +273,7 @@ impl Shell<'_> {
     }
 
     pub(crate) fn unknown(&mut self, cause: Cause, what: &str, program: &str) {
-        if self.packaged && !self.privileged && matches!(cause, Cause::Program | Cause::Language) {
+        if self.packaged && !self.state.privileged && matches!(cause, Cause::Program | Cause::Language) {
             return self.step(|| format!("{what}: the project's own code, or that of one of its packages"));
         }
         self.step(|| format!("unknown ({}): {what}", cause.as_str()));
@@ -337,7 +311,7 @@ impl Shell<'_> {
 
     pub(crate) fn exhaust(&mut self, resource: &str, program: &str) {
         let mut effect = Effect::new(Verb::Exhaust, Target::Named(Kind::Resource, resource.to_owned()), program);
-        effect.privileged = self.privileged;
+        effect.privileged = self.state.privileged;
         effect.via = self.via.clone();
         if !self.reading.effects.contains(&effect) {
             self.reading.effects.push(effect);
@@ -362,7 +336,7 @@ impl Shell<'_> {
 
     /// Makes a path absolute if the working directory is known, and removes `.` and `..` lexically.
     pub(crate) fn path(&self, written: &str) -> String {
-        if self.cwd.as_deref() == Some("") {
+        if self.state.cwd.as_deref() == Some("") {
             return written.to_owned();
         }
         if written.starts_with('/') {
@@ -371,7 +345,7 @@ impl Shell<'_> {
         if written.starts_with(UNKNOWN_SPAN) {
             return written.to_owned();
         }
-        match &self.cwd {
+        match &self.state.cwd {
             Some(cwd) => tidy(&format!("{cwd}/{written}")),
             None => format!("{UNKNOWN_SPAN}/{written}"),
         }

@@ -157,8 +157,7 @@ impl Shell<'_> {
             self.unknown(Cause::Dynamic, "which script of the project would run is not constant", program);
         }
         // each script runs in a new shell
-        let before =
-            (self.cwd.clone(), std::mem::replace(&mut self.packaged, true), std::mem::take(&mut self.arguments));
+        let packaged = std::mem::replace(&mut self.packaged, true);
         let named = |pattern: &String| -> Vec<String> {
             match pattern.split_once('*') {
                 Some((begin, _)) => scripts.keys().filter(|name| name.starts_with(begin)).cloned().collect(),
@@ -181,12 +180,15 @@ impl Shell<'_> {
                 continue;
             }
             for line in lines {
-                self.cwd = Some(folder.clone());
                 let line = format!("{line} {words}");
-                self.child(&how, |shell| shell.nested(&how, line.trim_end(), Output::default()));
+                self.child(&how, |shell| {
+                    shell.state.cwd = Some(folder.clone());
+                    shell.state.arguments.clear();
+                    shell.nested(&how, line.trim_end(), Output::default())
+                });
             }
         }
-        (self.cwd, self.packaged, self.arguments) = before;
+        self.packaged = packaged;
         // the rows of npm and yarn cover scripts; anything else is left to the row
         let whole = matches!(program, "pnpm" | "bun") && !plan.options && scripts.contains_key(&plan.script);
         if whole {

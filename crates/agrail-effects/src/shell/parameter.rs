@@ -182,7 +182,7 @@ impl Shell<'_> {
     /// Evaluates the values of the variables in arithmetic, because the shell evaluates them again.
     pub(crate) fn named_values(&mut self, text: &str) {
         let names = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| !name.is_empty());
-        let values: Vec<String> = names.filter_map(|name| self.variables.get(name)).flatten().cloned().collect();
+        let values: Vec<String> = names.filter_map(|name| self.state.variables.get(name)).flatten().cloned().collect();
         values.iter().for_each(|value| self.evaluated(value));
     }
 

@@ -5,6 +5,10 @@ use crate::Verb;
 
 impl Shell<'_> {
     pub(super) fn sudo(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
+        self.scoped(|shell| shell.sudo_scoped(program, words, stdin))
+    }
+
+    fn sudo_scoped(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
         let mut index = 0;
         let mut user = "root".to_owned();
         let (mut shell, mut login, mut elsewhere) = (false, false, None);
@@ -29,27 +33,20 @@ impl Shell<'_> {
             index += 1;
         }
         let rest = words.get(index..).unwrap_or_default();
-        let saved = self.privileged;
-        self.privileged = user == "root" || user == "#0" || user.contains(UNKNOWN_SPAN) || saved;
-        let output = if rest.is_empty() {
+        self.state.privileged |= user == "root" || user == "#0" || user.contains(UNKNOWN_SPAN);
+        if rest.is_empty() {
             if shell {
                 self.named(Verb::Privilege, &format!("a shell as {user}"), program);
             }
-            Output::default()
-        } else {
-            let cwd = self.cwd.clone();
-            if login {
-                self.cwd = self.home_of(&user);
-            }
-            if let Some(folder) = elsewhere {
-                self.cd(&[folder]);
-            }
-            let output = self.wrapped(program, rest, stdin.clone());
-            self.cwd = cwd;
-            output
-        };
-        self.privileged = saved;
-        output
+            return Output::default();
+        }
+        if login {
+            self.state.cwd = self.home_of(&user);
+        }
+        if let Some(folder) = elsewhere {
+            self.cd(&[folder]);
+        }
+        self.wrapped(program, rest, stdin.clone())
     }
 
     /// `sudo -e FILE...`
@@ -71,29 +68,28 @@ impl Shell<'_> {
             (login, operands) = (true, rest);
         }
         let (user, arguments) = operands.split_first().map_or(("root", operands), |(user, rest)| (user.as_str(), rest));
-        let (saved, cwd) = (self.privileged, self.cwd.clone());
-        self.privileged = saved || user == "root" || user.contains(UNKNOWN_SPAN);
-        if login {
-            self.cwd = self.home_of(user);
-        }
-        let output = match options.value(&["--command", "--session-command"]) {
-            Some(text) => self.child("su -c", |shell| shell.nested("su -c", text, stdin.clone())),
-            // what follows the account is the shell's
-            None if !arguments.is_empty() => self.child("su", |shell| shell.sh("sh", arguments, stdin)),
-            None => {
-                self.named(Verb::Privilege, &format!("a shell as {user}"), "su");
-                Output::default()
+        self.scoped(|shell| {
+            shell.state.privileged |= user == "root" || user.contains(UNKNOWN_SPAN);
+            if login {
+                shell.state.cwd = shell.home_of(user);
             }
-        };
-        (self.privileged, self.cwd) = (saved, cwd);
-        output
+            match options.value(&["--command", "--session-command"]) {
+                Some(text) => shell.child("su -c", |shell| shell.nested("su -c", text, stdin.clone())),
+                // what follows the account is the shell's
+                None if !arguments.is_empty() => shell.child("su", |shell| shell.sh("sh", arguments, stdin)),
+                None => {
+                    shell.named(Verb::Privilege, &format!("a shell as {user}"), "su");
+                    Output::default()
+                }
+            }
+        })
     }
 
     /// The home folder in which a login of this account starts; `None` if it is unknown.
     fn home_of(&self, user: &str) -> Option<String> {
         match user {
             "root" => Some("/root".to_owned()),
-            own if own == self.user => Some(self.home.clone()),
+            own if own == self.user => Some(self.state.home.clone()),
             _ => None,
         }
     }

@@ -57,8 +57,8 @@ impl Shell<'_> {
             self.note_link(target, link);
         }
         for (role, value) in &bound.fixed {
-            let below_home = value.strip_prefix("~/").filter(|_| self.cwd.as_deref() != Some(""));
-            let value = &below_home.map_or_else(|| value.clone(), |rest| format!("{}/{rest}", self.home));
+            let below_home = value.strip_prefix("~/").filter(|_| self.state.cwd.as_deref() != Some(""));
+            let value = &below_home.map_or_else(|| value.clone(), |rest| format!("{}/{rest}", self.state.home));
             self.role(role, value, &Command { incoming: &[], ..command });
         }
     }
@@ -84,9 +84,10 @@ impl Shell<'_> {
                 self.unknown(Cause::Dynamic, "what it runs is not constant", program);
             }
             Role::Script(language) if matches!(language.as_str(), "bash" | "sh") => {
-                let arguments = std::mem::take(&mut self.arguments);
-                self.child(program, |shell| shell.nested(program, value, stdin.clone()));
-                self.arguments = arguments;
+                self.child(program, |shell| {
+                    shell.state.arguments.clear();
+                    shell.nested(program, value, stdin.clone())
+                });
             }
             Role::Script(language) => drop(self.script(language, value, program)),
             Role::ScriptFile(language) => drop(self.run_file(value, after(1), Some(language))),
@@ -178,7 +179,7 @@ impl Shell<'_> {
             None => value.split_once("]:").or_else(|| value.split_once(':'))?.1,
         };
         let path = path.strip_prefix("~/").unwrap_or(if path == "~" { "" } else { path });
-        Some(if path.starts_with('/') { path.to_owned() } else { format!("{}/{path}", self.home) })
+        Some(if path.starts_with('/') { path.to_owned() } else { format!("{}/{path}", self.state.home) })
     }
 
     /// Adds an execution of commands from the network: the peer of the connection decides what runs here.

@@ -35,22 +35,17 @@ impl Shell<'_> {
 
     /// Interprets `sh -c TEXT NAME ARGUMENT...`.
     fn command_string(&mut self, program: &str, text: &str, words: &[String], stdin: &Output) -> Output {
-        let own = words.get(1..).unwrap_or_default().to_vec();
-        let arguments = std::mem::replace(&mut self.arguments, own);
-        let before = words.first().map(|zero| self.variables.insert("0".to_owned(), vec![zero.clone()]));
-        let output = if text.trim() == UNKNOWN_SPAN.to_string() {
+        if text.trim() == UNKNOWN_SPAN.to_string() {
             self.unknown(Cause::Dynamic, "what it runs is not constant", program);
-            Output::default()
-        } else {
-            let how = format!("{program} -c");
-            self.child(&how, |shell| shell.nested(&how, text, stdin.clone()))
-        };
-        match before {
-            Some(Some(old)) => drop(self.variables.insert("0".to_owned(), old)),
-            Some(None) => drop(self.variables.remove("0")),
-            None => {}
+            return Output::default();
         }
-        self.arguments = arguments;
-        output
+        let how = format!("{program} -c");
+        self.child(&how, |shell| {
+            shell.state.arguments = words.get(1..).unwrap_or_default().to_vec();
+            if let Some(zero) = words.first() {
+                shell.state.variables.insert("0".to_owned(), vec![zero.clone()]);
+            }
+            shell.nested(&how, text, stdin.clone())
+        })
     }
 }

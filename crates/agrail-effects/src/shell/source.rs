@@ -2,6 +2,7 @@
 
 use super::content::{CHANGED, Content};
 use super::roles::Command;
+use super::state::State;
 use super::{Output, ReadError, Shell, UNKNOWN_SPAN};
 use crate::Kind;
 use crate::role::Role;
@@ -17,9 +18,7 @@ impl Shell<'_> {
             if stdin.decoded {
                 self.step(|| "decoded text is run".to_owned());
             }
-            let arguments = std::mem::take(&mut self.arguments);
-            self.script(language, &text, &format!("{program} <input>"));
-            self.arguments = arguments;
+            self.with_arguments(&[], |shell| shell.script(language, &text, &format!("{program} <input>")));
         } else {
             self.unknown(Cause::Dynamic, "what it runs from its input is not known", program);
         }
@@ -50,9 +49,10 @@ impl Shell<'_> {
             "bash" | "sh" => self.child(how, |shell| shell.nested(how, text, Output::default())),
             // this shell itself runs it
             "source" => {
-                let saved = (self.cwd.clone(), self.variables.clone(), self.functions.clone());
+                let before = self.state.fork();
                 let output = self.nested(how, text, Output::default());
-                (self.cwd, self.variables, self.functions) = saved;
+                (self.state.cwd, self.state.variables, self.state.functions) =
+                    (before.cwd, before.variables, before.functions);
                 output
             }
             "python" => {
@@ -77,9 +77,12 @@ impl Shell<'_> {
     pub(crate) fn child(&mut self, how: &str, run: impl FnOnce(&mut Self) -> Output) -> Output {
         self.scoped(|shell| {
             shell.leave(how);
-            for (name, values) in &mut shell.variables {
-                let named = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-                if named && !shell.exported.contains(name) {
+            let State { variables, exported, .. } = &mut shell.state;
+            let hidden = |name: &str| {
+                name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') && !exported.contains(name)
+            };
+            for (name, values) in variables.iter_mut() {
+                if hidden(name) {
                     *values = vec![UNKNOWN_SPAN.to_string()];
                 }
             }
@@ -87,13 +90,22 @@ impl Shell<'_> {
         })
     }
 
+    /// Interprets code with other arguments in the same shell.
+    pub(crate) fn with_arguments(&mut self, arguments: &[String], run: impl FnOnce(&mut Self) -> Output) -> Output {
+        let before = std::mem::take(&mut self.state.arguments);
+        self.state.arguments = arguments.to_vec();
+        let output = run(self);
+        self.state.arguments = before;
+        output
+    }
+
     /// Forgets functions and aliases: they belong to this shell, and other programs do not know them.
     pub(crate) fn leave(&mut self, how: &str) {
-        if self.exports_functions && !self.functions.is_empty() {
+        if self.state.exports_functions && !self.state.functions.is_empty() {
             self.unknown(Cause::Dynamic, "functions may be handed on to another shell", how);
         }
-        self.functions.clear();
-        self.aliases.clear();
+        self.state.functions.clear();
+        self.state.aliases.clear();
     }
 
     pub(crate) fn python(&mut self, text: &str, how: &str) {
@@ -138,7 +150,7 @@ impl Shell<'_> {
                     let bound = Bound { recursive: call.recursive, ..Bound::default() };
                     let detail = call.detail.unwrap_or_default();
                     let home_relative = if call.target == "~" || call.target.starts_with("~/") {
-                        call.target.replacen('~', &self.home, 1)
+                        call.target.replacen('~', &self.state.home, 1)
                     } else {
                         call.target
                     };
@@ -218,10 +230,7 @@ impl Shell<'_> {
                     self.unknown(Cause::Budget, "a script runs itself", written);
                     return Output::default();
                 }
-                let arguments = std::mem::replace(&mut self.arguments, arguments.to_vec());
-                let output = self.script(&found, &text, path);
-                self.arguments = arguments;
-                output
+                self.with_arguments(arguments, |shell| shell.script(&found, &text, path))
             }
             Err(unread) => {
                 self.add(effect);

@@ -76,15 +76,15 @@ impl Shell<'_> {
     /// Interprets a login on this machine over ssh.
     fn ssh_here(&mut self, line: &Line, command: &str, stdin: &Output) {
         self.step(|| "ssh leads to this machine".to_owned());
-        let saved = (self.privileged, self.cwd.clone());
-        let root = line.user.as_deref() == Some("root");
-        self.privileged |= root;
-        // a login starts in the home folder
-        let home = if root { "/root".to_owned() } else { self.home.clone() };
-        self.cwd = self.cwd.as_ref().map(|_| home);
         let how = format!("ssh {}", line.host);
-        self.child(&how, |shell| shell.told(&how, command, stdin));
-        (self.privileged, self.cwd) = saved;
+        self.child(&how, |shell| {
+            let root = line.user.as_deref() == Some("root");
+            shell.state.privileged |= root;
+            // a login starts in the home folder
+            let home = if root { "/root".to_owned() } else { shell.state.home.clone() };
+            shell.state.cwd = shell.state.cwd.as_ref().map(|_| home);
+            shell.told(&how, command, stdin)
+        });
     }
 
     /// Interprets a shell that runs a command or its standard input.
@@ -174,7 +174,7 @@ impl Shell<'_> {
         if names.contains(&host) {
             return true;
         }
-        let settings = text(&format!("{}/.ssh/config", self.home));
+        let settings = text(&format!("{}/.ssh/config", self.state.home));
         alias(&settings, &host).is_some_and(|real| is_loopback(&real) || names.contains(&real.to_ascii_lowercase()))
     }
 }

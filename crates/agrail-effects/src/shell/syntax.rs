@@ -96,8 +96,8 @@ impl Shell<'_> {
             if runs && !seen {
                 self.step(|| format!("a {} in an unusual place", node.kind().replace('_', " ")));
                 self.scoped(|shell| {
-                    shell.cwd = None;
-                    shell.variables.values_mut().for_each(|values| *values = vec![UNKNOWN_SPAN.to_string()]);
+                    shell.state.cwd = None;
+                    shell.state.variables.values_mut().for_each(|values| *values = vec![UNKNOWN_SPAN.to_string()]);
                     shell.statement(node, source, Output::default())
                 });
             } else if node.kind() != "function_definition" {
@@ -173,9 +173,9 @@ impl Shell<'_> {
             let name = self.text(child, source);
             self.evaluated(&name);
             if !variables {
-                self.functions.remove(&name);
+                self.state.functions.remove(&name);
             }
-            self.exported.remove(&name);
+            self.state.exported.remove(&name);
             self.assign(&name, vec![String::new()]);
         }
         Output::silent()
@@ -187,7 +187,7 @@ impl Shell<'_> {
         // a redirection of the definition applies to each call
         let body = node.child_by_field_name("body").and_then(|n| source.get(n.start_byte()..node.end_byte()));
         if let (Some(name), Some(body)) = (name, body) {
-            self.functions.insert(name.to_owned(), body.to_owned());
+            self.state.functions.insert(name.to_owned(), body.to_owned());
         }
         Output::silent()
     }
@@ -220,10 +220,9 @@ impl Shell<'_> {
 
     /// Interprets code whose changes to the shell's state are forgotten afterwards, like those of a subshell.
     pub(crate) fn scoped(&mut self, run: impl FnOnce(&mut Self) -> Output) -> Output {
-        let (before, exports) = (self.state(), self.exports_functions);
+        let before = self.state.fork();
         let output = run(self);
-        self.restore(before);
-        self.exports_functions = exports;
+        self.state = before;
         output
     }
 

@@ -57,8 +57,8 @@ impl Shell<'_> {
             let named = child.child_by_field_name("name").unwrap_or(child);
             let name = named.utf8_text(source.as_bytes()).unwrap_or_default().to_owned();
             if !options.contains('g') && matches!(kind, "local" | "declare" | "typeset") {
-                let old = self.variables.get(&name).cloned();
-                if let Some(locals) = self.locals.last_mut() {
+                let old = self.state.variables.get(&name).cloned();
+                if let Some(locals) = self.state.locals.last_mut() {
                     locals.entry(name.clone()).or_insert(old);
                 }
             }
@@ -86,7 +86,7 @@ impl Shell<'_> {
         if kind == "readonly" || options.contains('r') {
             for child in children(node) {
                 let named = child.child_by_field_name("name").unwrap_or(child);
-                self.readonly.insert(named.utf8_text(source.as_bytes()).unwrap_or_default().to_owned());
+                self.state.readonly.insert(named.utf8_text(source.as_bytes()).unwrap_or_default().to_owned());
             }
         }
         output
@@ -123,7 +123,8 @@ impl Shell<'_> {
         let array = node.child_by_field_name("value").is_some_and(|value| value.kind() == "array");
         let appends = raw.get(name.len()..).is_some_and(|rest| rest.starts_with("+="));
         let values = if appends && array {
-            self.variables
+            self.state
+                .variables
                 .get(&name)
                 .cloned()
                 .unwrap_or_else(|| vec![UNKNOWN_SPAN.to_string()])
@@ -131,7 +132,7 @@ impl Shell<'_> {
                 .chain(values)
                 .collect()
         } else if appends {
-            match self.variables.get(&name).and_then(|v| v.first()) {
+            match self.state.variables.get(&name).and_then(|v| v.first()) {
                 Some(old) => vec![format!("{old}{}", values.concat())],
                 None => vec![UNKNOWN_SPAN.to_string()],
             }
@@ -147,7 +148,7 @@ impl Shell<'_> {
         let mut words = text.split_whitespace();
         let export = words.next() == Some("export");
         let options: String = words.take_while(|word| word.starts_with(['-', '+'])).collect();
-        self.exports_functions |= options.contains('f') && (export || options.contains('x'));
+        self.state.exports_functions |= options.contains('f') && (export || options.contains('x'));
         if export || options.contains('x') {
             let off = options.contains('+') || export && options.contains('n');
             for child in children(node) {
@@ -162,9 +163,9 @@ impl Shell<'_> {
     /// Exports a variable to children of the shell, or stops exporting it.
     pub(crate) fn export(&mut self, name: &str, on: bool) {
         if on {
-            self.exported.insert(name.to_owned());
+            self.state.exported.insert(name.to_owned());
         } else {
-            self.exported.remove(name);
+            self.state.exported.remove(name);
         }
     }
 
@@ -178,17 +179,17 @@ impl Shell<'_> {
         }
         match name {
             "PS4" | "PS0" => values.iter().for_each(|value| self.evaluated(value)),
-            "HOME" => self.home = values.concat(),
+            "HOME" => self.state.home = values.concat(),
             _ => {}
         }
         // a read-only variable keeps its value
-        let values = match self.variables.get(name) {
-            Some(old) if self.readonly.contains(name) => {
+        let values = match self.state.variables.get(name) {
+            Some(old) if self.state.readonly.contains(name) => {
                 vec![super::parameter::either(&[old.join(" "), values.join(" ")])]
             }
             _ => values,
         };
-        self.variables.insert(name.to_owned(), values);
+        self.state.variables.insert(name.to_owned(), values);
     }
 
     /// Evaluates the words of a condition: `-v` and numeric operators evaluate their operands.

@@ -85,7 +85,7 @@ impl Shell<'_> {
 
     pub(crate) fn tilde(&self, text: &str) -> String {
         match text.strip_prefix('~') {
-            Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{}{rest}", self.home),
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{}{rest}", self.state.home),
             Some(rest) => {
                 let (user, tail) = rest.split_once('/').map_or((rest, ""), |(u, t)| (u, t));
                 match user {
@@ -221,7 +221,7 @@ impl Shell<'_> {
 
     /// If the script sets its own separators, an unquoted value that contains one is split in ways not followed here.
     fn resplit(&self, values: Vec<String>, quoted: bool) -> Vec<String> {
-        match self.variables.get("IFS").and_then(|v| v.first()) {
+        match self.state.variables.get("IFS").and_then(|v| v.first()) {
             Some(separators)
                 if !quoted
                     && values
@@ -236,28 +236,28 @@ impl Shell<'_> {
 
     /// The values of a variable; [`UNKNOWN_SPAN`] if it is not constant.
     pub(crate) fn variable(&self, name: &str) -> Vec<String> {
-        if let Some(values) = self.variables.get(name) {
+        if let Some(values) = self.state.variables.get(name) {
             return values.clone();
         }
         let one = |s: &str| vec![s.to_owned()];
         match name {
-            "HOME" => one(&self.home),
+            "HOME" => one(&self.state.home),
             // the last background job
             "!" => one("%!"),
             "USER" | "LOGNAME" => one(&self.user),
-            "PWD" => one(self.cwd.as_deref().filter(|c| !c.is_empty()).unwrap_or(&UNKNOWN_SPAN.to_string())),
+            "PWD" => one(self.state.cwd.as_deref().filter(|c| !c.is_empty()).unwrap_or(&UNKNOWN_SPAN.to_string())),
             "IFS" => one(" "),
             "SHELL" => one("/bin/bash"),
             "@" | "*" => {
-                if self.arguments.is_empty() {
+                if self.state.arguments.is_empty() {
                     one(&UNKNOWN_SPAN.to_string())
                 } else {
-                    self.arguments.clone()
+                    self.state.arguments.clone()
                 }
             }
             _ => match name.parse::<usize>() {
                 Ok(n) if n > 0 => {
-                    self.arguments.get(n - 1).cloned().map_or_else(|| one(&UNKNOWN_SPAN.to_string()), |v| vec![v])
+                    self.state.arguments.get(n - 1).cloned().map_or_else(|| one(&UNKNOWN_SPAN.to_string()), |v| vec![v])
                 }
                 _ => one(&UNKNOWN_SPAN.to_string()),
             },

@@ -8,9 +8,11 @@ const LONG_LOCK: f64 = 300.0;
 
 impl Shell<'_> {
     pub(super) fn env(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
-        let (saved, cwd, home) = (self.variables.clone(), self.cwd.clone(), self.home.clone());
+        self.scoped(|shell| shell.env_scoped(program, words, stdin))
+    }
+
+    fn env_scoped(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
         let mut index = 0;
-        let mut output = None;
         loop {
             let options = Self::options("env", words.get(index..).unwrap_or_default());
             index += options.used;
@@ -20,8 +22,7 @@ impl Shell<'_> {
             if let Some(text) = options.value(&["--split-string"]) {
                 let rest = words.get(index..).unwrap_or_default();
                 let text = [&[text.to_owned()], rest].concat().join(" ");
-                output = Some(self.child("env -S", |shell| shell.nested("env -S", &text, stdin.clone())));
-                break;
+                return self.child("env -S", |shell| shell.nested("env -S", &text, stdin.clone()));
             }
             let Some(word) = words.get(index).filter(|word| *word == "-" || word.contains('=')) else { break };
             if let Some((name, value)) = word.split_once('=') {
@@ -32,13 +33,10 @@ impl Shell<'_> {
             }
             index += 1;
         }
-        let output = match (output, words.get(index..).filter(|rest| !rest.is_empty())) {
-            (Some(output), _) => output,
-            (None, Some(rest)) => self.wrapped(program, rest, stdin.clone()),
-            (None, None) => Output::default(),
-        };
-        (self.variables, self.cwd, self.home) = (saved, cwd, home);
-        output
+        match words.get(index..) {
+            Some(rest) if !rest.is_empty() => self.wrapped(program, rest, stdin.clone()),
+            _ => Output::default(),
+        }
     }
 
     /// A lock that a long command keeps blocks other programs.

@@ -1,0 +1,129 @@
+//! The state of a shell, as a value: what statements can change for later ones.
+//!
+//! A child (a subshell, a part of a pipeline, a background job, another program) gets a [`State::fork`]; whatever it
+//! changes ends with it. After code that may not have run, [`State::join`] merges the two states that are possible.
+
+use super::UNKNOWN_SPAN;
+use std::collections::{HashMap, HashSet};
+use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
+
+/// A value that states share until one of them changes it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Shared<T>(Rc<T>);
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Clone> DerefMut for Shared<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        Rc::make_mut(&mut self.0)
+    }
+}
+
+/// The state of a shell.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct State {
+    pub home: String,
+    /// `None`: unknown. Empty: paths are kept as written.
+    pub cwd: Option<String>,
+    pub variables: Shared<HashMap<String, Vec<String>>>,
+    /// Names of exported variables.
+    pub exported: Shared<HashSet<String>>,
+    /// Names of read-only variables.
+    pub readonly: Shared<HashSet<String>>,
+    /// Values of variables before the running functions made them local.
+    pub locals: Vec<HashMap<String, Option<Vec<String>>>>,
+    /// The bodies of functions by name.
+    pub functions: Shared<HashMap<String, String>>,
+    /// Functions that may be undefined, because their definition may not have run.
+    pub maybe_defined_functions: Shared<HashSet<String>>,
+    /// Whether functions may be exported to child shells, by `export -f` or because everything is.
+    pub exports_functions: bool,
+    pub aliases: Shared<HashMap<String, String>>,
+    /// The arguments of the script or function; empty if they are unknown.
+    pub arguments: Vec<String>,
+    /// Whether commands run with elevated privileges.
+    pub privileged: bool,
+}
+
+impl State {
+    /// The state in which a shell starts.
+    pub(crate) fn new(home: &str, cwd: &str) -> Self {
+        Self { home: home.to_owned(), cwd: Some(cwd.to_owned()), ..Self::default() }
+    }
+
+    /// A copy for a child, whose changes do not reach this one.
+    pub(crate) fn fork(&self) -> Self {
+        self.clone()
+    }
+
+    /// Merges another possible state into this one: whatever differs may have either value.
+    pub(crate) fn join(&mut self, other: &Self) {
+        if self.cwd != other.cwd {
+            self.cwd = None;
+        }
+        if self.home != other.home {
+            self.home = UNKNOWN_SPAN.to_string();
+        }
+        if self.arguments != other.arguments {
+            self.arguments.clear();
+        }
+        self.privileged |= other.privileged;
+        self.exports_functions |= other.exports_functions;
+        if self.exported != other.exported {
+            self.exported.retain(|name| other.exported.contains(name));
+        }
+        if self.readonly != other.readonly {
+            self.readonly.extend(other.readonly.iter().cloned());
+        }
+        self.join_variables(other);
+        self.join_functions(other);
+        for (name, old) in other.aliases.iter() {
+            if self.aliases.get(name) != Some(old) {
+                self.aliases.insert(name.clone(), UNKNOWN_SPAN.to_string());
+            }
+        }
+    }
+
+    fn join_variables(&mut self, other: &Self) {
+        if self.variables == other.variables {
+            return;
+        }
+        for (name, old) in other.variables.iter() {
+            if self.variables.get(name) != Some(old) {
+                self.variables.insert(name.clone(), vec![UNKNOWN_SPAN.to_string()]);
+            }
+        }
+        for (name, value) in self.variables.iter_mut() {
+            if !other.variables.contains_key(name) && value.iter().any(|v| !v.contains(UNKNOWN_SPAN)) {
+                *value = vec![UNKNOWN_SPAN.to_string()];
+            }
+        }
+    }
+
+    /// A function with two bodies has both.
+    fn join_functions(&mut self, other: &Self) {
+        if self.functions == other.functions {
+            return;
+        }
+        for (name, old) in other.functions.iter() {
+            match self.functions.get(name) {
+                Some(new) if new != old => {
+                    let both = format!("{old}\n{new}");
+                    self.functions.insert(name.clone(), both);
+                }
+                Some(_) => {}
+                None => drop(self.functions.insert(name.clone(), old.clone())),
+            }
+        }
+        let new: Vec<String> =
+            self.functions.keys().filter(|name| !other.functions.contains_key(*name)).cloned().collect();
+        self.maybe_defined_functions.extend(new);
+    }
+}
