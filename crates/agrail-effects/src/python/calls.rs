@@ -1,5 +1,7 @@
 //! Calls: arguments, functions of the program, methods, and names outside the program, which the table covers.
 
+use super::row::Special;
+use super::special::Invocation;
 use super::statements::{field, named};
 use super::table::{Entry, Place, Row};
 use super::values::{self, Class, Function, UNKNOWN_SPAN, Value, either, list};
@@ -360,7 +362,7 @@ impl Reader {
             self.unknown(&name);
             return Value::Hole;
         }
-        let data = matches!(self.table.find(&name), Entry::Row(row) if row.special.as_deref().is_some_and(|s| s.starts_with("data ")));
+        let data = matches!(self.table.find(&name), Entry::Row(row) if row.special.is_some_and(Special::of_data_agent));
         if !data {
             self.given_rows(&name, &args);
         }
@@ -369,7 +371,7 @@ impl Reader {
             for key in
                 args.kw.iter().map(|(_, v)| v).filter(|v| matches!(v, Value::Name(n) if acts(self.table.find(n))))
             {
-                self.call_value(&key.clone(), Args { pos: vec![], kw: vec![], open: true }, "");
+                self.call_value(&key.clone(), Args::unknown(), "");
             }
             return value;
         }
@@ -416,8 +418,8 @@ impl Reader {
 
     /// Reports the effects of a row of the table and returns the result of the call.
     pub(super) fn apply(&mut self, row: &'static Row, via: &str, receiver: Option<&Value>, args: Args) -> Value {
-        if let Some(special) = &row.special
-            && let Some(value) = self.special(special, row, via, receiver, &args)
+        if let Some(special) = row.special
+            && let Some(value) = self.special(special, &Invocation { row, via, receiver, args: &args })
         {
             return value;
         }
@@ -457,85 +459,6 @@ impl Reader {
             None => Value::Hole,
             Some("local") => Value::Local,
             Some(kind) => values::object(kind, target),
-        }
-    }
-
-    /// A function that is passed to code outside the program may be called there.
-    pub(super) fn escape(&mut self, args: &Args, to: &str) {
-        let last = to.rsplit('.').next().unwrap_or_default();
-        for (i, value) in args.pos.iter().enumerate() {
-            if !value.callable() {
-                continue;
-            }
-            if let Value::Name(n) = value
-                && (self.table.is_module(n) || !acts(self.table.find(n)))
-            {
-                if self.table.is_module(n)
-                    && matches!(&**n, "os" | "subprocess" | "shutil" | "builtins" | "ctypes" | "socket" | "pty" | "")
-                    && !matches!(
-                        last,
-                        "print"
-                            | "help"
-                            | "dir"
-                            | "reload"
-                            | "id"
-                            | "str"
-                            | "repr"
-                            | "type"
-                            | "hasattr"
-                            | "isinstance"
-                            | "vars"
-                            | "getattr"
-                    )
-                {
-                    self.unknown(&format!("{to}({n})"));
-                }
-                continue;
-            }
-            let rest = args.skip(i + 1);
-            let each = matches!(
-                last,
-                "map" | "imap" | "imap_unordered" | "starmap" | "filter" | "map_async" | "apply" | "reduce" | "foreach"
-            );
-            match rest.pos.first().map(|v| (v, v.elements())) {
-                Some((over, items)) if each => {
-                    for item in items.unwrap_or_else(|| vec![over.element()]).into_iter().take(64) {
-                        let inner = if last == "starmap" || last == "apply" {
-                            item.elements().unwrap_or_else(|| vec![item])
-                        } else {
-                            vec![item]
-                        };
-                        self.call_value(value, inner.into(), "");
-                    }
-                }
-                Some((_, Some(given))) if last == "Timer" => {
-                    self.call_value(value, given.into(), "");
-                }
-                Some(_) => {
-                    self.call_value(value, rest, "");
-                }
-                None => {
-                    self.call_value(value, Args { pos: vec![], kw: vec![], open: true }, "");
-                }
-            }
-        }
-        for (key, value) in &args.kw {
-            if !value.callable() || matches!(value, Value::Name(n) if !acts(self.table.find(n))) {
-                continue;
-            }
-            let given = if key == "target" || key == "func" || key == "function" {
-                args.keyword("args").and_then(|a| a.elements())
-            } else {
-                None
-            };
-            let open = given.is_none() && key != "target";
-            let kw = match args.keyword("kwargs") {
-                Some(Value::Dict(d)) if key == "target" => {
-                    d.items.chunks(2).filter_map(|p| Some((p.first()?.show(), p.get(1)?.clone()))).collect()
-                }
-                _ => vec![],
-            };
-            self.call_value(value, Args { pos: given.unwrap_or_default(), kw, open }, "");
         }
     }
 }

@@ -12,6 +12,7 @@
 
 use super::Reader;
 use super::calls::Args;
+use super::row::Special;
 use super::values::{self, UNKNOWN_SPAN, Value, text};
 
 /// Kind of object: rows of a table. Its target is the name of the table.
@@ -28,10 +29,10 @@ const SIZES: [&str; 3] = ["empty", "shape", "size"];
 const COUNTING: [&str; 5] = ["len", "bool", "isinstance", "type", "id"];
 
 impl Reader {
-    /// Interprets calls of the rows with `special = "data ..."`.
-    pub(super) fn data(&mut self, special: &str, args: &Args, via: &str) -> Value {
-        match special {
-            "data load" => {
+    /// Interprets a call of a data agent. `None`: the row of the call applies.
+    pub(super) fn data(&mut self, special: Special, args: &Args, via: &str) -> Option<Value> {
+        Some(match special {
+            Special::DataLoad => {
                 let tables = args.get(0, "table").unwrap_or(Value::Hole);
                 self.loads = true;
                 let mut loaded = Vec::new();
@@ -42,18 +43,29 @@ impl Reader {
                 }
                 values::any(loaded)
             }
-            "data filter" => {
+            Special::DataFilter => {
                 let rows = args.get(0, "data").unwrap_or(Value::Hole);
                 self.columns(&rows, &args.get(1, "condition").unwrap_or(Value::Hole), conditions, via);
                 tables_of(&rows).map_or(Value::Hole, |_| rows)
             }
-            "data value" => {
+            Special::DataValue => {
                 let rows = args.get(0, "data").unwrap_or(Value::Hole);
                 self.columns(&rows, &args.get(1, "column").unwrap_or(Value::Hole), listed, via);
                 Value::Local
             }
-            _ => Value::Local,
-        }
+            // its name means nothing in a program that reads no data
+            Special::DataHelp if !self.reads_data() => {
+                self.unknown(via);
+                Value::Hole
+            }
+            Special::DataHelp => Value::Local,
+            _ => return None,
+        })
+    }
+
+    /// Whether a source mentions a function that reads data.
+    fn reads_data(&self) -> bool {
+        self.sources.iter().any(|s| ["LoadDB", "SQLInterpreter"].iter().any(|n| s.text.contains(n)))
     }
 
     /// Reports the columns named by a text, for every table to which the rows may belong.

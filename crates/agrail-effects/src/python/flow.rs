@@ -1,5 +1,6 @@
 //! Branches and loops: both sides of a branch count, and loops carry a weight.
 
+use super::operators::Compared;
 use super::statements::{field, fields, named};
 use super::values::{self, Value, either, many};
 use super::{Flow, Reader, Source};
@@ -12,7 +13,7 @@ const ENDLESS: f64 = 1e9;
 const PACED: f64 = 1e4;
 const WAITING: f64 = 100.0;
 /// Most rounds of nested loops that are interpreted one by one.
-const MAX_UNROLLED: usize = 512;
+pub(super) const MAX_UNROLLED: usize = 512;
 
 pub(super) fn sorted(made: HashMap<(usize, String), Option<Value>>) -> Vec<((usize, String), Option<Value>)> {
     let mut made: Vec<_> = made.into_iter().collect();
@@ -203,10 +204,10 @@ impl Reader {
             "true" | "false" | "integer" => truth.truth(),
             _ => None,
         };
-        let (mut equal, mut unequal) = (vec![], vec![]);
-        self.comparisons(src, condition, &mut equal, &mut unequal);
+        let mut compared = Compared::default();
+        self.comparisons(src, condition, &mut compared);
         let before = self.compared.len();
-        self.compared.append(&mut equal);
+        self.compared.append(&mut compared.equal);
         let mut parts = vec![];
         if constant != Some(false) {
             parts.push(Some(body))
@@ -216,8 +217,8 @@ impl Reader {
             for other in fields(node, "alternative") {
                 if let Some(c) = field(other, "condition") {
                     self.expr(src, c);
-                    self.comparisons(src, c, &mut equal, &mut unequal);
-                    self.compared.append(&mut equal);
+                    self.comparisons(src, c, &mut compared);
+                    self.compared.append(&mut compared.equal);
                 }
                 has_else |= other.kind() == "else_clause";
                 parts.push(field(other, "consequence").or_else(|| field(other, "body")));
@@ -235,9 +236,37 @@ impl Reader {
         self.compared.truncate(before);
         // `if name != "x": continue`: the code after it runs only for x
         if only_body && ends(body) {
-            self.compared.append(&mut unequal)
+            self.compared.append(&mut compared.unequal)
         }
         if stops && (has_else || constant.is_some()) { Flow::Stop } else { Flow::Next }
+    }
+
+    pub(super) fn try_statement(&mut self, src: &Rc<Source>, node: Node<'_>) {
+        let caught = named(node).iter().any(|part| part.kind().starts_with("except"));
+        for part in named(node) {
+            if part.kind() == "block" && caught {
+                // an exception may leave the block before its end
+                self.branches(src, &[None, Some(part)]);
+            } else if part.kind() == "block" {
+                self.block(src, part);
+            } else {
+                self.branches(src, &[Some(part)]);
+            }
+        }
+    }
+
+    /// A clause of `try`: a handler, `else` or `finally`.
+    pub(super) fn handler(&mut self, src: &Rc<Source>, node: Node<'_>) {
+        for part in named(node) {
+            if part.kind() == "block" {
+                self.block(src, part);
+                continue;
+            }
+            let alias = if part.kind() == "as_pattern" { field(part, "alias") } else { field(node, "alias") };
+            if let Some(name) = alias {
+                self.assign_name(src.of(name), Value::Local)
+            }
+        }
     }
 
     pub(super) fn match_statement(&mut self, src: &Rc<Source>, node: Node<'_>) {
@@ -301,8 +330,6 @@ impl Reader {
             "true" | "integer" | "not_operator" | "string" | "parenthesized_expression" | "comparison_operator"
         ) && !mentions_name(condition)
             && truth.truth() != Some(false);
-        let (mut equal, mut unequal) = (vec![], vec![]);
-        self.comparisons(src, condition, &mut equal, &mut unequal);
         let count = if constant {
             if leaves(src, body) { 1.0 } else { pace(src, body) }
         } else {

@@ -10,16 +10,21 @@
 //! Size, nesting, steps and calls are bounded; a reading that reaches a bound is incomplete.
 
 mod builtins;
+mod callbacks;
 mod calls;
+mod comprehensions;
 mod data;
 mod expressions;
 mod flow;
 mod members;
+mod operators;
+mod row;
 mod special;
 mod statements;
 mod strings;
 mod table;
 mod values;
+mod variables;
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;

@@ -1,8 +1,7 @@
 //! Statements: assignments, branches, loops, definitions, imports.
 
 use super::calls::{Args, acts};
-use super::flow::l_element;
-use super::values::{self, Value, either, many};
+use super::values::{self, Value, either};
 use super::{Flow, Frame, Reader, Source};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -58,49 +57,15 @@ impl Reader {
 
     fn statement_inner(&mut self, src: &Rc<Source>, node: Node<'_>) -> Flow {
         match node.kind() {
-            "expression_statement" => {
-                for e in named(node) {
-                    self.expr(src, e);
-                }
+            "expression_statement" | "assert_statement" => {
+                self.all(src, named(node));
             }
             "if_statement" => return self.if_statement(src, node),
             "for_statement" => self.for_statement(src, node),
             "while_statement" => self.while_statement(src, node),
-            "try_statement" => {
-                let caught = named(node).iter().any(|part| part.kind().starts_with("except"));
-                for part in named(node) {
-                    if part.kind() == "block" && caught {
-                        // an exception may leave the block before its end
-                        self.branches(src, &[None, Some(part)]);
-                    } else if part.kind() == "block" {
-                        self.block(src, part);
-                    } else {
-                        self.branches(src, &[Some(part)]);
-                    }
-                }
-            }
-            "except_clause" | "except_group_clause" | "finally_clause" | "else_clause" => {
-                for part in named(node) {
-                    if part.kind() == "block" {
-                        self.block(src, part);
-                        continue;
-                    }
-                    let alias = if part.kind() == "as_pattern" { field(part, "alias") } else { field(node, "alias") };
-                    if let Some(name) = alias {
-                        self.assign_name(src.of(name), Value::Local)
-                    }
-                }
-            }
-            "with_statement" => {
-                for item in named(node).iter().filter(|n| n.kind() == "with_clause").flat_map(|c| named(*c)) {
-                    if let Some(value) = field(item, "value") {
-                        self.expr(src, value);
-                    }
-                }
-                if let Some(body) = field(node, "body") {
-                    return self.block(src, body);
-                }
-            }
+            "try_statement" => self.try_statement(src, node),
+            "except_clause" | "except_group_clause" | "finally_clause" | "else_clause" => self.handler(src, node),
+            "with_statement" => return self.with_statement(src, node),
             "match_statement" => self.match_statement(src, node),
             "function_definition" => {
                 self.define(src, node, None);
@@ -118,35 +83,16 @@ impl Reader {
                 return Flow::Stop;
             }
             "raise_statement" => {
-                for e in named(node) {
-                    self.expr(src, e);
-                }
+                self.all(src, named(node));
                 return Flow::Stop;
             }
             "break_statement" | "continue_statement" => return Flow::Stop,
-            "assert_statement" => {
-                for e in named(node) {
-                    self.expr(src, e);
-                }
-            }
-            "delete_statement" => {}
             "import_statement" => self.import(src, node),
             "import_from_statement" => self.import_from(src, node),
-            "global_statement" | "nonlocal_statement" => {
-                let names: Vec<String> = named(node).iter().map(|n| src.of(*n).to_string()).collect();
-                if let Some(frame) = self.frames.last_mut() {
-                    if node.kind() == "global_statement" {
-                        frame.globals.extend(names)
-                    } else {
-                        frame.nonlocals.extend(names)
-                    }
-                }
-            }
+            "global_statement" | "nonlocal_statement" => self.declare(src, node),
             "print_statement" => {
                 self.problem("Python 2");
-                for e in named(node) {
-                    self.expr(src, e);
-                }
+                self.all(src, named(node));
             }
             "exec_statement" => {
                 self.problem("Python 2");
@@ -155,7 +101,7 @@ impl Reader {
                     self.run_source(&code, "exec");
                 }
             }
-            "pass_statement" | "future_import_statement" | "type_alias_statement" | "comment" => {}
+            "delete_statement" | "pass_statement" | "future_import_statement" | "type_alias_statement" | "comment" => {}
             // ERROR, and blocks in the place of a statement
             "ERROR" | "block" | "module" => return self.block(src, node),
             _ => {
@@ -165,117 +111,21 @@ impl Reader {
         Flow::Next
     }
 
-    // --- variables
-
-    pub(super) fn lookup(&self, name: &str) -> Option<Value> {
-        let base = self.frames.last().map_or(0, |f| f.base);
-        let own = self.scopes.iter().skip(base.max(1)).rev().find_map(|s| s.get(name));
-        let callers = || self.scopes.iter().take(base).rev().find_map(|s| s.get(name));
-        own.or_else(|| self.scopes.first().and_then(|s| s.get(name))).or_else(callers).cloned()
-    }
-
-    pub(super) fn assign_name(&mut self, name: &str, value: Value) {
-        let top = self.scopes.len() - 1;
-        let frame = self.frames.last();
-        let scope = if frame.is_some_and(|f| f.globals.contains(name)) {
-            0
-        } else if frame.is_some_and(|f| f.nonlocals.contains(name)) {
-            self.scopes.iter().take(top).rposition(|s| s.contains_key(name)).unwrap_or(top)
-        } else {
-            top
-        };
-        self.assign_in(scope, name, value);
-    }
-
-    pub(super) fn assign_in(&mut self, scope: usize, name: &str, value: Value) {
-        if let Some(variables) = self.scopes.get_mut(scope) {
-            let old = variables.insert(name.to_string(), value);
-            self.journal.push((scope, name.to_string(), old));
+    fn with_statement(&mut self, src: &Rc<Source>, node: Node<'_>) -> Flow {
+        for item in named(node).iter().filter(|n| n.kind() == "with_clause").flat_map(|c| named(*c)) {
+            if let Some(value) = field(item, "value") {
+                self.expr(src, value);
+            }
         }
+        field(node, "body").map_or(Flow::Next, |body| self.block(src, body))
     }
 
-    /// Assigns to a name, attribute, subscript or pattern.
-    pub(super) fn assign(&mut self, src: &Rc<Source>, left: Node<'_>, value: Value) {
-        self.depth += 1;
-        if self.step(1) {
-            self.assign_inner(src, left, value)
+    /// `global` and `nonlocal`.
+    fn declare(&mut self, src: &Rc<Source>, node: Node<'_>) {
+        let names = named(node).into_iter().map(|n| src.of(n).to_string());
+        if let Some(frame) = self.frames.last_mut() {
+            if node.kind() == "global_statement" { frame.globals.extend(names) } else { frame.nonlocals.extend(names) }
         }
-        self.depth -= 1;
-    }
-
-    fn assign_inner(&mut self, src: &Rc<Source>, left: Node<'_>, value: Value) {
-        match left.kind() {
-            "identifier" => self.assign_name(src.of(left), value),
-            "attribute" => {
-                let (Some(object), Some(name)) = (field(left, "object"), field(left, "attribute")) else { return };
-                match self.expr(src, object) {
-                    Value::Instance(class, _) | Value::Class(class) => {
-                        self.set_member(&class.name, src.of(name), value)
-                    }
-                    Value::Name(n) if self.table.is_module(&n) || n.is_empty() || &*n == "builtins" => {
-                        self.unknown(&format!("{n}.{} is replaced", src.of(name)))
-                    }
-                    _ => {}
-                }
-            }
-            "subscript" => {
-                let (Some(object), Some(key)) = (field(left, "value"), field(left, "subscript")) else { return };
-                let (base, key) = (self.expr(src, object), self.expr(src, key));
-                self.grow("memory", if matches!(key, Value::Int(_)) { 0.0 } else { value.size() });
-                match base {
-                    Value::Name(n) if &*n == "os.environ" => {
-                        self.emit("variable", &key, false, Some(value.show()), "os.environ")
-                    }
-                    Value::Name(n) if matches!(&*n, "globals()" | "locals()") => self.assign_in(0, &key.show(), value),
-                    Value::Dict(d) => {
-                        let mut items = d.items.clone();
-                        let at = items.chunks(2).position(|p| p.first().is_some_and(|k| k.same(&key)));
-                        match at.and_then(|i| items.get_mut(2 * i + 1)) {
-                            Some(slot) => *slot = value,
-                            None => items.extend([key, value]),
-                        }
-                        self.assign(src, object, values::dict(items));
-                    }
-                    Value::List(l) => {
-                        let mut items = l.items.clone();
-                        let slot = key.int().and_then(|i| usize::try_from(i).ok()).and_then(|i| items.get_mut(i));
-                        let known = slot.map(|s| *s = value.clone()).is_some();
-                        self.assign(
-                            src,
-                            object,
-                            if known { values::list(items) } else { many(either(l_element(&items), value)) },
-                        );
-                    }
-                    _ => {}
-                }
-            }
-            "pattern_list" | "tuple_pattern" | "list_pattern" | "tuple" | "list" | "expression_list" => {
-                let parts = named(left);
-                let values = value
-                    .elements()
-                    .filter(|v| v.len() == parts.len() && !parts.iter().any(|p| p.kind() == "list_splat_pattern"));
-                for (i, part) in parts.iter().enumerate() {
-                    let one = values.as_ref().and_then(|v| v.get(i).cloned()).unwrap_or_else(|| value.element());
-                    self.assign(src, *part, one);
-                }
-            }
-            "list_splat_pattern" | "as_pattern_target" | "parenthesized_expression" => {
-                for part in named(left) {
-                    self.assign(src, part, value.clone())
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Sets an attribute. All instances of a class share it, so that a new value is added to its possible values.
-    pub(super) fn set_member(&mut self, class: &str, name: &str, value: Value) {
-        let key = format!("{class}.{name}");
-        let value = match self.scopes.first().and_then(|s| s.get(&key)) {
-            Some(old) => either(old.clone(), value),
-            None => value,
-        };
-        self.assign_in(0, &key, value);
     }
 
     // --- definitions
@@ -317,7 +167,7 @@ impl Reader {
             if let Value::Name(outside) = &with
                 && acts(self.table.find(outside))
             {
-                self.call_value(&with, Args { pos: vec![], kw: vec![], open: true }, "a decorator");
+                self.call_value(&with, Args::unknown(), "a decorator");
             }
             if let (Value::Function(_), Some(value)) = (&with, self.lookup(&name)) {
                 let wrapped = self.call_value(&with, vec![value].into(), "a decorator");

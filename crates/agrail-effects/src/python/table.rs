@@ -3,6 +3,7 @@
 //! Rows are data: a new call needs no Rust. A name without a row is harmless if its module is listed as `pure` or the
 //! name as `harmless`; otherwise it is unknown.
 
+use super::row::Special;
 use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -40,8 +41,8 @@ pub struct Row {
     pub also: Vec<Part>,
     /// Kind of the returned object, which keeps the target of the call; `path`, `text`: the target itself is returned.
     pub returns: Option<String>,
-    /// Name of the function in `special.rs` or `data.rs` that interprets the call.
-    pub special: Option<String>,
+    /// How the call is interpreted (`special`), if the roles of its arguments do not suffice.
+    pub special: Option<Special>,
     /// `[source, effect, effect...]`
     #[cfg_attr(not(test), expect(dead_code, reason = "read by the test only"))]
     #[serde(default)]
