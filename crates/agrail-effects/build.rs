@@ -1,4 +1,5 @@
-//! Compiles `commands/` to bytes: all rows, and an index by program name. A row that does not parse fails the build.
+//! Compiles the tables to bytes: `commands/` with an index by program name, and the calls of Python. A row that does not
+//! parse fails the build.
 
 #![allow(dead_code, missing_docs, reason = "shared with the library; only parts are used here")]
 
@@ -10,6 +11,11 @@ use std::{env, fs};
 
 #[path = "src/kind.rs"]
 mod kind;
+#[path = "src/python"]
+mod python {
+    pub mod row;
+    pub mod source;
+}
 #[path = "src/role.rs"]
 mod role;
 #[path = "src/table/row.rs"]
@@ -20,10 +26,30 @@ mod source;
 mod verb;
 
 const COMMANDS: &str = "../../commands";
+const CALLS: &str = "src/python/calls.toml";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo:rerun-if-changed={COMMANDS}");
-    println!("cargo:rerun-if-changed=build.rs");
+    for input in [COMMANDS, CALLS, "build.rs", "src/kind.rs", "src/role.rs", "src/verb.rs"] {
+        println!("cargo:rerun-if-changed={input}");
+    }
+    for input in ["src/table/row.rs", "src/table/source.rs", "src/python/row.rs", "src/python/source.rs"] {
+        println!("cargo:rerun-if-changed={input}");
+    }
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    compile_commands(&out)?;
+    compile_calls(&out)
+}
+
+/// Rows and names of `calls.toml`.
+fn compile_calls(out: &Path) -> Result<(), Box<dyn Error>> {
+    let file: python::source::File =
+        toml::from_str(&fs::read_to_string(CALLS)?).map_err(|e| format!("{CALLS}: {e}"))?;
+    fs::write(out.join("calls.bin"), postcard::to_allocvec(&python::row::Calls::from(file))?)?;
+    Ok(())
+}
+
+/// Rows of all programs, and an index by name.
+fn compile_commands(out: &Path) -> Result<(), Box<dyn Error>> {
     let families: HashMap<String, String> = texts(&Path::new(COMMANDS).join("families"))?
         .into_iter()
         .map(|(file, text)| (file.file_stem().unwrap_or_default().to_string_lossy().into_owned(), text))
@@ -48,7 +74,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         writeln!(code, "    ({name:?}, {from}, {to}),")?;
     }
     code.push_str("];\n");
-    let out = PathBuf::from(env::var("OUT_DIR")?);
     fs::write(out.join("table.rs"), code)?;
     fs::write(out.join("rows.bin"), bytes)?;
     Ok(())

@@ -10,11 +10,13 @@ mod bind;
 mod normal;
 mod options;
 mod row;
+#[cfg(feature = "source")]
 mod source;
 
 pub use bind::Bound;
 pub use options::{Given, Options};
 pub use row::{Row, Style};
+#[cfg(feature = "source")]
 pub use source::{RowError, parse};
 
 use std::collections::HashMap;

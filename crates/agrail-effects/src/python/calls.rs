@@ -1,9 +1,9 @@
 //! Calls: arguments, functions of the program, methods, and names outside the program, which the table covers.
 
-use super::row::Special;
+use super::row::{Place, Row, Special};
 use super::special::Invocation;
 use super::statements::{field, named};
-use super::table::{Entry, Place, Row};
+use super::table::Entry;
 use super::values::{self, Class, Function, UNKNOWN_SPAN, Value, either, list};
 use super::{Frame, Reader, Source};
 use std::collections::{HashMap, HashSet};
@@ -406,13 +406,13 @@ impl Reader {
     fn place(&self, place: &Place, keyword: Option<&str>, args: &Args, receiver: Option<&Value>) -> Option<Value> {
         match place {
             Place::At(i) => args.get(*i, keyword.unwrap_or_default()),
-            Place::Word(w) if w == "self" => Some(match receiver {
+            Place::Receiver => Some(match receiver {
                 Some(Value::Object(_, target)) => (**target).clone(),
                 Some(other) => other.clone(),
                 None => Value::Hole,
             }),
-            Place::Word(w) if w.starts_with('=') => Some(values::text(w.trim_start_matches('='))),
-            Place::Word(w) => args.keyword(w.trim_end_matches('=')),
+            Place::Text(fixed) => Some(values::text(fixed)),
+            Place::Keyword(name) => args.keyword(name),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Attributes, subscripts and environment variables.
 
+use super::row::Constant;
 use super::statements::{field, fields};
 use super::values::{self, UNKNOWN_SPAN, Value, either, lift, many, text};
 use super::{Reader, Source};
@@ -31,8 +32,8 @@ impl Reader {
                     format!("{module}.{name}")
                 });
                 match self.table.constants.get(&full) {
-                    Some(toml::Value::Integer(n)) => Value::Int(i128::from(*n)),
-                    Some(toml::Value::String(s)) => text(s),
+                    Some(Constant::Number(n)) => Value::Int(i128::from(*n)),
+                    Some(Constant::Text(s)) => text(s),
                     _ => Value::Name(full.into()),
                 }
             }

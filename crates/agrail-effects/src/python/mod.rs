@@ -19,6 +19,8 @@ mod flow;
 mod members;
 mod operators;
 mod row;
+#[cfg(test)]
+mod source;
 mod special;
 mod statements;
 mod strings;
@@ -75,7 +77,7 @@ pub struct Reading {
 #[must_use]
 pub fn read(source: &str) -> Reading {
     let Some(table) = table::table() else {
-        return Reading { problems: vec!["the table of calls does not parse".into()], ..Reading::default() };
+        return Reading { problems: vec!["the table of calls does not decode".into()], ..Reading::default() };
     };
     let mut reader = Reader::new(table);
     reader.source(source, "source");

@@ -1,9 +1,88 @@
-//! Effects, result and special interpretation of a call.
+//! What is known of the functions that a program calls: effects, results, harmless names.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+
+/// All rows and names, as `build.rs` compiles them from `calls.toml`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Calls {
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// Dotted names, each with the index of its row.
+    pub names: Vec<(String, usize)>,
+    /// Dotted names that mean another name.
+    pub alias: Vec<(String, String)>,
+    /// Constants of modules.
+    pub constants: Vec<(String, Constant)>,
+    /// Modules without effects.
+    pub pure: Vec<String>,
+    /// Names without effects; `module.*` covers a whole module.
+    pub harmless: Vec<String>,
+    /// Names that need no import.
+    pub builtins: Vec<String>,
+}
+
+/// Effects and result of a call.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Row {
+    /// The role of the target; empty if the call has no effect.
+    pub role: String,
+    /// Place of the target.
+    pub target: Option<Place>,
+    /// Name of the target as a keyword argument.
+    pub keyword: Option<String>,
+    /// Target if the argument is left out.
+    pub default: Option<String>,
+    /// Whether the call has no effect without its argument.
+    pub optional: bool,
+    /// Whether paths below the target are affected, too.
+    pub recursive: bool,
+    /// Place of the mode, signal or owner.
+    pub detail: Option<Place>,
+    /// Further effects.
+    pub also: Vec<Part>,
+    /// Kind of the returned object, which keeps the target of the call; `local`: a harmless value.
+    pub returns: Option<String>,
+    /// How the call is interpreted (`special`), if the roles of its arguments do not suffice.
+    pub special: Option<Special>,
+}
+
+/// A further effect of a call.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Part {
+    /// The role of the target.
+    pub role: String,
+    /// Place of the target.
+    pub target: Place,
+    /// Name of the target as a keyword argument.
+    pub keyword: Option<String>,
+    /// Whether the effect needs the argument.
+    pub optional: bool,
+}
+
+/// Where a target or detail is taken from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Place {
+    /// A positional argument, from 0.
+    At(usize),
+    /// The target of the object whose method is called.
+    Receiver,
+    /// A keyword argument.
+    Keyword(String),
+    /// A fixed text.
+    Text(String),
+}
+
+/// The value of a constant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Constant {
+    /// A number, e.g. `os.O_RDONLY`.
+    Number(i64),
+    /// A text, e.g. `os.sep`.
+    Text(String),
+}
 
 /// How the reader interprets a call for which roles of arguments do not suffice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Special {
     /// `open(path, mode)`: the mode decides between reading and writing.

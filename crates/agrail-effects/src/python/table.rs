@@ -1,85 +1,20 @@
-//! `calls.toml`: effects of the functions of Python's standard library and of common packages.
+//! Effects of the functions of Python's standard library and of common packages.
 //!
-//! Rows are data: a new call needs no Rust. A name without a row is harmless if its module is listed as `pure` or the
-//! name as `harmless`; otherwise it is unknown.
+//! Rows are data: a new call needs no Rust. `build.rs` compiles `calls.toml`. A name without a row is harmless if its
+//! module is listed as `pure` or the name as `harmless`; otherwise it is unknown.
 
-use super::row::Special;
-use serde::Deserialize;
+use super::row::{Calls, Constant, Row};
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    alias: HashMap<String, String>,
-    constants: HashMap<String, toml::Value>,
-    pure: Vec<String>,
-    harmless: Vec<String>,
-    builtins: Vec<String>,
-    call: Vec<Row>,
-}
+static CALLS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/calls.bin"));
 
-/// Effects, result and examples of a call.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Row {
-    name: Names,
-    #[serde(default)]
-    pub role: String,
-    pub target: Option<Place>,
-    pub keyword: Option<String>,
-    /// Target if the argument is left out.
-    pub default: Option<String>,
-    /// Whether the call has no effect without its argument.
-    #[serde(default)]
-    pub optional: bool,
-    #[serde(default)]
-    pub recursive: bool,
-    pub detail: Option<Place>,
-    /// Further effects.
-    #[serde(default)]
-    pub also: Vec<Part>,
-    /// Kind of the returned object, which keeps the target of the call; `path`, `text`: the target itself is returned.
-    pub returns: Option<String>,
-    /// How the call is interpreted (`special`), if the roles of its arguments do not suffice.
-    pub special: Option<Special>,
-    /// `[source, effect, effect...]`
-    #[cfg_attr(not(test), expect(dead_code, reason = "read by the test only"))]
-    #[serde(default)]
-    examples: Vec<Vec<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Part {
-    pub role: String,
-    pub target: Place,
-    pub keyword: Option<String>,
-    #[serde(default)]
-    pub optional: bool,
-}
-
-/// Position of a target: index among the arguments, `self`, a keyword `key=`, or a fixed text.
-#[derive(Deserialize, Clone)]
-#[serde(untagged)]
-pub enum Place {
-    At(usize),
-    Word(String),
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Names {
-    One(String),
-    Many(Vec<String>),
-}
-
-/// The parsed table.
+/// The rows, and the names that need none.
 pub struct Table {
-    rows: HashMap<String, usize>,
-    calls: Vec<Row>,
+    names: HashMap<String, usize>,
+    rows: Vec<Row>,
     alias: HashMap<String, String>,
-    pub constants: HashMap<String, toml::Value>,
+    pub constants: HashMap<String, Constant>,
     pure: HashSet<String>,
     harmless: HashSet<String>,
     pub builtins: HashSet<String>,
@@ -93,39 +28,32 @@ pub enum Entry {
     Missing,
 }
 
-/// The table, parsed once. `None` if it does not parse, which a test rules out.
+/// The shipped table, decoded once. `None` if it does not decode, which a test rules out.
 pub fn table() -> Option<&'static Table> {
     static TABLE: OnceLock<Option<Table>> = OnceLock::new();
-    TABLE.get_or_init(|| toml::from_str::<File>(include_str!("calls.toml")).ok().map(Table::new)).as_ref()
+    TABLE.get_or_init(|| postcard::from_bytes::<Calls>(CALLS).ok().map(Table::new)).as_ref()
 }
 
 impl Table {
-    fn new(file: File) -> Self {
-        let mut rows = HashMap::new();
+    fn new(calls: Calls) -> Self {
+        let names: HashMap<String, usize> = calls.names.into_iter().collect();
+        let constants: HashMap<String, Constant> = calls.constants.into_iter().collect();
         let mut modules = HashSet::new();
-        for (i, row) in file.call.iter().enumerate() {
-            for name in match &row.name {
-                Names::One(n) => std::slice::from_ref(n),
-                Names::Many(m) => m,
-            } {
-                rows.insert(name.clone(), i);
-            }
-        }
-        for name in rows.keys().chain(&file.harmless).chain(file.constants.keys()) {
+        for name in names.keys().chain(&calls.harmless).chain(constants.keys()) {
             for (dot, _) in name.match_indices('.') {
                 modules.extend(name.get(..dot).map(str::to_string));
             }
         }
-        modules.extend(file.pure.iter().cloned());
+        modules.extend(calls.pure.iter().cloned());
         Table {
-            rows,
+            names,
+            rows: calls.rows,
+            alias: calls.alias.into_iter().collect(),
+            constants,
+            pure: calls.pure.into_iter().collect(),
+            harmless: calls.harmless.into_iter().collect(),
+            builtins: calls.builtins.into_iter().collect(),
             modules,
-            calls: file.call,
-            alias: file.alias,
-            constants: file.constants,
-            pure: file.pure.into_iter().collect(),
-            harmless: file.harmless.into_iter().collect(),
-            builtins: file.builtins.into_iter().collect(),
         }
     }
 
@@ -147,8 +75,9 @@ impl Table {
         name
     }
 
+    /// The row of a name, or whether the name is known to be harmless.
     pub fn find(&'static self, name: &str) -> Entry {
-        if let Some(row) = self.rows.get(name).and_then(|i| self.calls.get(*i)) {
+        if let Some(row) = self.names.get(name).and_then(|i| self.rows.get(*i)) {
             return Entry::Row(row);
         }
         if self.builtins.contains(name) || self.harmless.contains(name) {
@@ -173,21 +102,18 @@ impl Table {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 mod tests {
+    use super::super::source::File;
     use super::*;
 
     #[test]
     fn every_example_of_the_table_matches() {
         let file: File = toml::from_str(include_str!("calls.toml")).unwrap_or_else(|e| panic!("{e}"));
         let (mut checked, mut wrong) = (0, vec![]);
-        for row in &file.call {
-            let name = match &row.name {
-                Names::One(n) => n.clone(),
-                Names::Many(n) => n.join(" "),
-            };
-            if row.examples.is_empty() {
-                wrong.push(format!("{name}: no example"))
+        for (names, examples) in file.examples() {
+            if examples.is_empty() {
+                wrong.push(format!("{}: no example", names.join(" ")))
             }
-            for example in &row.examples {
+            for example in examples {
                 let reading = super::super::read(&example[0]);
                 let mut got: Vec<_> = reading
                     .calls
@@ -203,7 +129,8 @@ mod tests {
                 checked += 1;
             }
         }
-        println!("{} rows, {} names, {checked} examples", file.call.len(), table().unwrap().rows.len());
+        let table = table().unwrap();
+        println!("{} rows, {} names, {checked} examples", table.rows.len(), table.names.len());
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 }

@@ -8,8 +8,7 @@ mod processes;
 
 use super::Reader;
 use super::calls::{Args, quote};
-use super::row::Special;
-use super::table::Row;
+use super::row::{Row, Special};
 use super::values::{UNKNOWN_SPAN, Value, lift, text};
 
 /// A call for which the table has a row.
