@@ -32,7 +32,7 @@ use crate::approvals::Approvals;
 use crate::audit::Audit;
 use crate::check::{Finding, Outcome, Stage};
 use crate::embed::Embedder;
-use crate::learn::{self, JournalError, Learning};
+use crate::learn::{self, JournalError};
 use crate::llm::Meter;
 use crate::memory::{self, Memory};
 use crate::policy::Policy;

@@ -1,11 +1,12 @@
 //! Approvals and the audit log. None of them makes a deny milder.
 
 use super::progress::Progress;
-use super::{Guard, Learning, RECORDING};
+use super::{Guard, RECORDING};
 use crate::action::{Action, Context};
 use crate::approvals::{ApprovalError, Word};
 use crate::check::{Evidence, Outcome, Source, Stage};
 use crate::learn;
+use crate::learn::Learning;
 use crate::reason::Case;
 use crate::verdict::{Basis, Decision, Verdict};
 use std::sync::Arc;
