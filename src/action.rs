@@ -51,19 +51,19 @@ pub struct Observation {
 #[derive(Debug, Clone, Deserialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = CheckRequest))]
 #[serde(deny_unknown_fields)]
-pub struct Question {
+pub struct CheckRequest {
     /// The action.
     pub action: Action,
     /// Its context.
     #[serde(default)]
-    pub context: Circumstances,
+    pub context: ContextInput,
 }
 
 /// The context that a caller states for an action. The receiver fills in the fields that are left out.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = CheckContext))]
 #[serde(default, deny_unknown_fields)]
-pub struct Circumstances {
+pub struct ContextInput {
     /// The user's request.
     pub request: String,
     /// Name of the agent.

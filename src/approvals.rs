@@ -1,10 +1,10 @@
 //! A queue of pending approvals; each approval is valid once.
 //!
 //! 1. A verdict of ask enters the queue. It is bound to the action in normal form with all arguments, the identity, the
-//!    agent, and the digests of facts, policy and memory. It expires after `WAITS`.
+//!    agent, and the digests of facts, policy and memory. It expires after `PENDING_TTL`.
 //! 2. A person approves or rejects it, in a terminal or over HTTP with a token that the agent does not have.
 //! 3. If the same action is checked again and nothing that the answer is bound to has changed, an approval allows it
-//!    once, within `HOLDS`. A rejection denies it for the same time. Any other action is asked about anew.
+//!    once, within `APPROVAL_TTL`. A rejection denies it for the same time. Any other action is asked about anew.
 //!
 //! Actions that policy denies never enter the queue, nor do checks that failed. The person sees the whole action and
 //! its effects, with hidden characters escaped. An action that is too long to be shown in full cannot be approved.
@@ -20,9 +20,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long a pending approval waits for a person before it expires.
-pub(crate) const WAITS: Duration = Duration::from_secs(60 * 60);
+pub(crate) const PENDING_TTL: Duration = Duration::from_secs(60 * 60);
 /// How long a person's answer is valid.
-pub(crate) const HOLDS: Duration = Duration::from_secs(15 * 60);
+pub(crate) const APPROVAL_TTL: Duration = Duration::from_secs(15 * 60);
 /// Most pending approvals; beyond that the oldest are dropped.
 const MOST: i64 = 1_000;
 /// Longest action that can be shown, and therefore approved, in bytes of JSON.
@@ -62,13 +62,13 @@ pub enum ApprovalError {
     TooLong(String),
     /// No approval with this id is pending.
     #[error("no approval with the id '{0}' is pending; it may have been answered or may have expired")]
-    NotWaiting(String),
+    NotPending(String),
 }
 
 /// A pending approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = PendingApproval))]
-pub struct Waiting {
+pub struct PendingApproval {
     /// Id of the verdict (of ask).
     pub id: String,
     /// The effects of the action, one line each, those with open findings first. Hidden characters are escaped.
@@ -91,7 +91,7 @@ pub struct Waiting {
 
 /// A person's answer to a pending approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
+pub enum Answer {
     /// The action may run, once.
     Approved,
     /// The action may not run.
@@ -119,7 +119,7 @@ impl Approvals {
     ///
     /// # Errors
     /// [`ApprovalError::Database`]
-    pub fn take(&self, action: &Action, context: &Context, digest: &Digests) -> Result<Option<Word>, ApprovalError> {
+    pub fn take(&self, action: &Action, context: &Context, digest: &Digests) -> Result<Option<Answer>, ApprovalError> {
         let (bound, now) = (bound(action, context, digest), crate::clock::now_ms());
         let database = self.database();
         let used = database.execute(
@@ -128,7 +128,7 @@ impl Approvals {
             params![bound, now],
         )?;
         if used == 1 {
-            return Ok(Some(Word::Approved));
+            return Ok(Some(Answer::Approved));
         }
         let rejected: Option<i64> = database
             .query_row(
@@ -137,7 +137,7 @@ impl Approvals {
                 |row| row.get(0),
             )
             .optional()?;
-        Ok(rejected.map(|_| Word::Rejected))
+        Ok(rejected.map(|_| Answer::Rejected))
     }
 
     /// Adds a verdict to the queue. A pending approval for the same action is replaced. Ignores verdicts other than
@@ -168,7 +168,7 @@ impl Approvals {
             params![
                 verdict.id,
                 bound,
-                now + millis(WAITS),
+                now + millis(PENDING_TTL),
                 now,
                 shown,
                 visible(&redact(&verdict.reason)),
@@ -186,14 +186,14 @@ impl Approvals {
     ///
     /// # Errors
     /// [`ApprovalError::Database`]
-    pub fn waiting(&self) -> Result<Vec<Waiting>, ApprovalError> {
+    pub fn waiting(&self) -> Result<Vec<PendingApproval>, ApprovalError> {
         let database = self.database();
         let mut rows = database.prepare_cached(
             "SELECT id, action, reason, agent, identity, asked_ms, until_ms, effects, cut FROM ticket
              WHERE state = 'waiting' AND until_ms > ?1 ORDER BY asked_ms, id",
         )?;
         let found = rows.query_map(params![crate::clock::now_ms()], |row| {
-            Ok(Waiting {
+            Ok(PendingApproval {
                 id: row.get(0)?,
                 action: row.get(1)?,
                 reason: row.get(2)?,
@@ -211,25 +211,25 @@ impl Approvals {
     /// Records a person's answer; `by` names the person. The caller has to make sure that it is a person.
     ///
     /// # Errors
-    /// [`ApprovalError::NotWaiting`] if it was answered before or has expired; [`ApprovalError::TooLong`] if `word`
+    /// [`ApprovalError::NotPending`] if it was answered before or has expired; [`ApprovalError::TooLong`] if `word`
     /// approves an action that cannot be shown in full.
-    pub fn answer(&self, id: &str, word: Word, by: &str) -> Result<(), ApprovalError> {
+    pub fn answer(&self, id: &str, word: Answer, by: &str) -> Result<(), ApprovalError> {
         let state = match word {
-            Word::Approved => "approved",
-            Word::Rejected => "rejected",
+            Answer::Approved => "approved",
+            Answer::Rejected => "rejected",
         };
         let now = crate::clock::now_ms();
         let database = self.database();
         let cut =
             database.query_row("SELECT cut FROM ticket WHERE id = ?1", params![id], |row| row.get(0)).optional()?;
-        if word == Word::Approved && cut == Some(true) {
+        if word == Answer::Approved && cut == Some(true) {
             return Err(ApprovalError::TooLong(id.to_owned()));
         }
         let changed = database.execute(
             "UPDATE ticket SET state = ?1, by = ?2, until_ms = ?3 WHERE id = ?4 AND state = 'waiting' AND until_ms > ?5",
-            params![state, by, now + millis(HOLDS), id, now],
+            params![state, by, now + millis(APPROVAL_TTL), id, now],
         )?;
-        if changed == 1 { Ok(()) } else { Err(ApprovalError::NotWaiting(id.to_owned())) }
+        if changed == 1 { Ok(()) } else { Err(ApprovalError::NotPending(id.to_owned())) }
     }
 
     fn database(&self) -> std::sync::MutexGuard<'_, Connection> {

@@ -80,7 +80,7 @@ struct Inner {
 }
 
 /// Inputs of the reasoning stages.
-struct Desk<'a> {
+struct ReasonInputs<'a> {
     case: &'a Case,
     meter: &'a Meter,
     tools: &'a Toolbox,
@@ -294,14 +294,14 @@ impl Guard {
             version: r.entry.version,
         });
         let tools = tools(inner, case);
-        let desk = Desk { case, meter, tools: &tools, recalled: &recalled };
-        let Some(open) = self.by_rules(stages.rules, &desk, progress).await else { return };
+        let inputs = ReasonInputs { case, meter, tools: &tools, recalled: &recalled };
+        let Some(open) = self.by_rules(stages.rules, &inputs, progress).await else { return };
         let programs = model_scope::answerable(case, &progress.findings);
         match stages.model.filter(|_| self.wants_model(case, &open, &programs, progress)) {
             None => progress.findings.extend(open.into_iter().map(|(_, finding)| finding)),
             Some(model) => {
                 let open = open.into_iter().map(|(item, _)| item).collect();
-                self.by_model(model, &desk, key, open, &programs, progress).await;
+                self.by_model(model, &inputs, key, open, &programs, progress).await;
             }
         }
         if let Some(model) = stages.model.filter(|_| !asked.is_empty() && !progress.failed)
@@ -320,10 +320,10 @@ impl Guard {
     async fn by_rules(
         &self,
         rules: &dyn Reasoner,
-        desk: &Desk<'_>,
+        inputs: &ReasonInputs<'_>,
         progress: &mut Progress,
     ) -> Option<Vec<(Item, Finding)>> {
-        let Desk { case, meter, tools, recalled } = desk;
+        let ReasonInputs { case, meter, tools, recalled } = inputs;
         let analyze = debug_span!("analyze", by = "rules");
         let known = rules.analyze(case, recalled, &[], meter).instrument(analyze).await;
         let Checklist { items: known, .. } = progress.ok_or_fail(Stage::Rules, known)?;
@@ -347,15 +347,15 @@ impl Guard {
     async fn by_model(
         &self,
         model: &dyn Reasoner,
-        desk: &Desk<'_>,
+        inputs: &ReasonInputs<'_>,
         key: memory::Key,
         open: Vec<Item>,
         programs: &[usize],
         progress: &mut Progress,
     ) {
-        let Desk { case, recalled, .. } = desk;
+        let ReasonInputs { case, recalled, .. } = inputs;
         let items: Vec<Item> = model_scope::items(case).into_iter().chain(open).collect();
-        let Some((list, findings)) = self.reasoned(model, desk, items, progress).await else { return };
+        let Some((list, findings)) = self.reasoned(model, inputs, items, progress).await else { return };
         let findings = model_scope::contrasted(findings, case, recalled);
         let findings = model_scope::weighed(findings, case, self.inner.settings.mode);
         for finding in &findings {
@@ -401,11 +401,11 @@ impl Guard {
     async fn reasoned(
         &self,
         model: &dyn Reasoner,
-        desk: &Desk<'_>,
+        inputs: &ReasonInputs<'_>,
         items: Vec<Item>,
         progress: &mut Progress,
     ) -> Option<(Checklist, Vec<Finding>)> {
-        let Desk { case, meter, tools, recalled } = desk;
+        let ReasonInputs { case, meter, tools, recalled } = inputs;
         let analyze = debug_span!("analyze", by = "model");
         let list = model.analyze(case, recalled, &items, meter).instrument(analyze).await;
         let list = progress.ok_or_fail(Stage::Model, list)?;

@@ -86,7 +86,7 @@ fn map(record: &Record, clean: &Clean) -> Result<(Vec<Trace>, Vec<String>), Prob
     for message in messages {
         for (tool, arguments) in calls(message) {
             let poisoned = injection.is_some()
-                && seen.iter().any(|read| injected.iter().any(|text| holds(read.text.read(), text)));
+                && seen.iter().any(|read| injected.iter().any(|text| holds(read.text.expose_untrusted(), text)));
             let call = (tool.clone(), Value::Object(arguments.clone()).to_string());
             let label = if !poisoned {
                 let tag = if injection.is_some() { "user-task-under-attack" } else { "user-task" };

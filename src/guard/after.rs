@@ -3,7 +3,7 @@
 use super::progress::Progress;
 use super::{Guard, RECORDING};
 use crate::action::{Action, Context};
-use crate::approvals::{ApprovalError, Word};
+use crate::approvals::{Answer, ApprovalError};
 use crate::check::{Evidence, Outcome, Source, Stage};
 use crate::learn;
 use crate::learn::Learning;
@@ -63,7 +63,7 @@ impl Guard {
         match tokio::time::timeout(RECORDING, looked).await {
             Ok(Ok(Ok(None))) => {}
             Ok(Ok(Ok(Some(word)))) => {
-                let approved = word == Word::Approved;
+                let approved = word == Answer::Approved;
                 verdict.decision = if approved { Decision::Allow } else { Decision::Deny };
                 let what = if approved { "approved exactly this action, once" } else { "rejected exactly this action" };
                 verdict.reason = format!("a person {what} ({})", verdict.reason);

@@ -9,7 +9,7 @@ mod calls;
 
 use super::{Host, transcript};
 use crate::action::Observation;
-use calls::INWARD;
+use calls::CONVERSATION_TOOLS;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// Longest accepted event, in bytes.
 pub const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// Events that need no decision and carry nothing that the agent has read.
-const IDLE: [&str; 23] = [
+const IGNORED_EVENTS: [&str; 23] = [
     "afterFileEdit",
     "afterAgentResponse",
     "afterAgentThought",
@@ -68,13 +68,13 @@ pub enum EventError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A call is about to be made; the host waits for an answer.
-    Before,
+    PreToolUse,
     /// A call was made.
-    After,
+    PostToolUse,
     /// The user has sent a prompt.
-    Asked,
+    UserPrompt,
     /// Irrelevant to the guard.
-    Other,
+    Ignored,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -140,26 +140,26 @@ impl Event {
         }
         let mut event = Self { host, raw: serde_json::from_slice(bytes)? };
         event.raw.name_tool();
-        if matches!(event.kind(), Kind::Before | Kind::After) && event.tool().is_empty() {
+        if matches!(event.kind(), Kind::PreToolUse | Kind::PostToolUse) && event.tool().is_empty() {
             let name = event.raw.hook_event_name.as_deref().unwrap_or("without a name");
             return Err(EventError::Field { tool: format!("host event {}", first(name, 40)), field: "tool_name" });
         }
         Ok(event)
     }
 
-    /// The kind of the event. An unknown event counts as [`Kind::Before`], so that it is decided and never ignored.
+    /// The kind of the event. An unknown event counts as [`Kind::PreToolUse`], so that it is decided and never ignored.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self.raw.hook_event_name.as_deref() {
-            Some("PreToolUse" | "preToolUse" | "BeforeTool") => Kind::Before,
+            Some("PreToolUse" | "preToolUse" | "BeforeTool") => Kind::PreToolUse,
             Some("PostToolUse" | "postToolUse" | "AfterTool" | "PostToolUseFailure" | "afterShellExecution") => {
-                Kind::After
+                Kind::PostToolUse
             }
-            Some("UserPromptSubmit" | "userPromptSubmitted" | "BeforeAgent" | "beforeSubmitPrompt") => Kind::Asked,
-            Some(name) if IDLE.contains(&name) => Kind::Other,
+            Some("UserPromptSubmit" | "userPromptSubmitted" | "BeforeAgent" | "beforeSubmitPrompt") => Kind::UserPrompt,
+            Some(name) if IGNORED_EVENTS.contains(&name) => Kind::Ignored,
             // an event without a name: one with a result comes after the call
-            None if self.raw.tool_response.as_ref().is_some_and(|said| *said != json!("")) => Kind::After,
-            _ => Kind::Before,
+            None if self.raw.tool_response.as_ref().is_some_and(|said| *said != json!("")) => Kind::PostToolUse,
+            _ => Kind::PreToolUse,
         }
     }
 
@@ -229,7 +229,9 @@ impl Event {
     pub fn observation(&self) -> Option<Observation> {
         let tool = self.tool();
         let own = matches!(tool, "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "apply_patch");
-        if own || (INWARD.contains(&tool) && !matches!(tool, "BashOutput" | "TaskOutput" | "Task" | "Agent")) {
+        if own
+            || (CONVERSATION_TOOLS.contains(&tool) && !matches!(tool, "BashOutput" | "TaskOutput" | "Task" | "Agent"))
+        {
             return None;
         }
         let said = |value: &Value| match value {

@@ -44,7 +44,7 @@ pub enum HookError {
 
 /// On whose behalf, and on which machine, the agent works.
 #[derive(Debug, Clone)]
-pub struct Desk {
+pub struct HookTarget {
     /// The identity for which the agent acts.
     pub identity: Identity,
     /// The machine that is probed for facts; `None`: no machine is probed.
@@ -59,14 +59,14 @@ pub struct Desk {
 pub async fn decide(
     guard: &Guard,
     sessions: &Sessions,
-    desk: &Desk,
+    target: &HookTarget,
     event: &Event,
 ) -> Result<Option<Verdict>, HookError> {
     let actions = event.actions()?;
     if actions.is_empty() {
         return Ok(None);
     }
-    let mut context = Context::new(desk.identity.clone(), desk.environment.clone());
+    let mut context = Context::new(target.identity.clone(), target.environment.clone());
     event.host_name().clone_into(&mut context.agent);
     let session = sessions.recall(&event.session())?;
     context.request = match session.request.is_empty() {
@@ -99,11 +99,11 @@ pub async fn decide(
 /// [`HookError::Session`] if the session database fails.
 pub fn note(sessions: &Sessions, event: &Event) -> Result<(), HookError> {
     match event.kind() {
-        Kind::Before | Kind::Other => {}
+        Kind::PreToolUse | Kind::Ignored => {}
         // a prompt that begins with a tag was written by the host or a timer, not by the user
-        Kind::Asked if event.prompt().trim_start().starts_with('<') => {}
-        Kind::Asked => sessions.asked(&event.session(), event.prompt())?,
-        Kind::After => {
+        Kind::UserPrompt if event.prompt().trim_start().starts_with('<') => {}
+        Kind::UserPrompt => sessions.asked(&event.session(), event.prompt())?,
+        Kind::PostToolUse => {
             sessions.holds(&event.session(), event.call())?;
             if let Some(observation) = event.observation() {
                 sessions.seen(&event.session(), &observation, event.foreign())?;

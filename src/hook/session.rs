@@ -99,7 +99,7 @@ impl Sessions {
         if !orders.trim().is_empty() {
             self.add(session, order, &observation.source, &redact(&ends(&orders, KEPT_OF_ONE)))?;
         }
-        self.add(session, kind, &observation.source, &redact(&ends(observation.text.read(), KEPT_OF_ONE)))
+        self.add(session, kind, &observation.source, &redact(&ends(observation.text.expose_untrusted(), KEPT_OF_ONE)))
     }
 
     /// Records that a call which reads credentials may be made. It counts once [`Sessions::holds`] confirms the call;
@@ -243,10 +243,10 @@ mod tests {
         }
         let found = sessions.recall("a").unwrap();
         assert!(found.observations.len() <= OBSERVATIONS + ORDERS);
-        assert!(found.observations.iter().map(|o| o.text.read().len()).sum::<usize>() <= 2 * READ);
-        assert!(found.observations.last().unwrap().text.read().starts_with("299 "));
+        assert!(found.observations.iter().map(|o| o.text.expose_untrusted().len()).sum::<usize>() <= 2 * READ);
+        assert!(found.observations.last().unwrap().text.expose_untrusted().starts_with("299 "));
         assert!(
-            found.observations.iter().any(|o| o.text.read().contains("evil.example")),
+            found.observations.iter().any(|o| o.text.expose_untrusted().contains("evil.example")),
             "an instruction is not pushed out"
         );
         assert_eq!(found.held, ["the key"]);

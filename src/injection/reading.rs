@@ -61,7 +61,7 @@ pub(super) fn readings(text: &str) -> (Vec<Reading<'_>>, usize) {
         let (hidden, left) = html::hidden(&seen.text);
         unread += left;
         for part in hidden {
-            let covert = part.why != html::Unseen::Attribute;
+            let covert = part.why != html::HiddenBy::Attribute;
             let back = Back::Whole(seen.origin(&part.span));
             found.push(Reading { text: Cow::Owned(part.text), covert, back });
         }

@@ -32,7 +32,7 @@ pub use pins::{PinError, Pins, Tool};
 
 use crate::Guard;
 use crate::action::{Action, Context, Observation};
-use crate::hook::{Desk, SessionError, Sessions, words};
+use crate::hook::{HookTarget, SessionError, Sessions, words};
 use crate::verdict::{Decision, Verdict};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -63,7 +63,7 @@ enum Pending {
 #[derive(Debug)]
 pub struct House {
     guard: Guard,
-    desk: Desk,
+    target: HookTarget,
     sessions: Sessions,
     pins: Mutex<Pins>,
     /// The one session with the observations of all connections: the server chooses session ids, and must not be
@@ -78,9 +78,24 @@ pub struct House {
 impl House {
     /// `server`: the command line or the URL of the server; `request`: the user's request, empty if unknown.
     #[must_use]
-    pub fn new(guard: Guard, desk: Desk, sessions: Sessions, pins: Pins, server: &str, request: &str) -> Arc<Self> {
+    pub fn new(
+        guard: Guard,
+        target: HookTarget,
+        sessions: Sessions,
+        pins: Pins,
+        server: &str,
+        request: &str,
+    ) -> Arc<Self> {
         let (pins, session) = (Mutex::new(pins), format!("mcp-{}", ulid::Ulid::new()));
-        Arc::new(Self { guard, desk, sessions, pins, session, server: server.to_owned(), request: request.to_owned() })
+        Arc::new(Self {
+            guard,
+            target,
+            sessions,
+            pins,
+            session,
+            server: server.to_owned(),
+            request: request.to_owned(),
+        })
     }
 }
 
@@ -171,7 +186,7 @@ impl Proxy {
     /// Asks the guard about a call. `Err`: the call must not be made.
     async fn judged(&mut self, tool: &str, arguments: Value) -> Result<(), Blocked> {
         let house = Arc::clone(&self.house);
-        let mut context = Context::new(house.desk.identity.clone(), house.desk.environment.clone());
+        let mut context = Context::new(house.target.identity.clone(), house.target.environment.clone());
         "mcp".clone_into(&mut context.agent);
         context.request.clone_from(&house.request);
         (context.observations, context.held) = house.sessions.observed(&house.session)?;

@@ -24,17 +24,17 @@ const AT_ONCE: usize = 256;
 
 /// Whether an action follows the request or the observations.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Stand {
+pub(super) enum Alignment {
     /// No observation contains an instruction.
-    Free,
+    NoInstructions,
     /// The request explains the action at least as well as the observations do (cosine of each).
     Explained { request: f32, read: f32 },
     /// Only the observations explain this value.
     Tainted { value: String, quote: Piece, delegated: bool },
     /// The observations explain the action better than the request does (cosine of each).
-    Swayed { request: f32, read: f32, quote: Piece },
+    FollowsObservation { request: f32, read: f32, quote: Piece },
     /// The request is unknown or does not explain the action, and an observation contains an instruction.
-    Open { why: &'static str, quote: Piece },
+    Undetermined { why: &'static str, quote: Piece },
 }
 
 /// Compares an action with the request and the observations. Without an embedder, texts are compared by their words.
@@ -43,22 +43,22 @@ pub(super) async fn weigh(
     request: &str,
     seen: &Seen,
     embedder: Option<&dyn Embedder>,
-) -> Result<Stand, EmbedError> {
-    let Some(first) = seen.orders().next() else { return Ok(Stand::Free) };
+) -> Result<Alignment, EmbedError> {
+    let Some(first) = seen.orders().next() else { return Ok(Alignment::NoInstructions) };
     let asked = plain(request);
     let delegated = delegates(request);
     if let Some((value, quote)) = tainted(claim, &asked, seen).await {
-        return Ok(Stand::Tainted { value, quote, delegated: delegated && claim.reads });
+        return Ok(Alignment::Tainted { value, quote, delegated: delegated && claim.reads });
     }
     if asked.is_empty() {
-        return Ok(Stand::Open { why: "the user's request is unknown", quote: first.clone() });
+        return Ok(Alignment::Undetermined { why: "the user's request is unknown", quote: first.clone() });
     }
     if claim.typed {
         return typed(claim, request, seen, embedder).await;
     }
     if claim.description.is_empty() {
         // no value is tainted, and there is no description to compare
-        return Ok(Stand::Free);
+        return Ok(Alignment::NoInstructions);
     }
     let near: Vec<&Piece> = seen.pieces.iter().filter(|p| p.near).collect();
     let near = likeliest(&claim.description, near, |p| &p.text, COMPARED.0);
@@ -72,12 +72,13 @@ pub(super) async fn weigh(
     let floor = if delegated { DELEGATED } else { FLOOR };
     Ok(match near.get(place) {
         Some(quote) if by_read > floor && by_read - by_request + bonus > MARGIN => {
-            Stand::Swayed { request: by_request, read: by_read, quote: (*quote).clone() }
+            Alignment::FollowsObservation { request: by_request, read: by_read, quote: (*quote).clone() }
         }
-        _ if claim.values.is_empty() && specific(request) => {
-            Stand::Open { why: "the call contains none of the names and values in the request", quote: first.clone() }
-        }
-        _ => Stand::Explained { request: by_request, read: by_read },
+        _ if claim.values.is_empty() && specific(request) => Alignment::Undetermined {
+            why: "the call contains none of the names and values in the request",
+            quote: first.clone(),
+        },
+        _ => Alignment::Explained { request: by_request, read: by_read },
     })
 }
 
@@ -126,10 +127,10 @@ async fn typed(
     request: &str,
     seen: &Seen,
     embedder: Option<&dyn Embedder>,
-) -> Result<Stand, EmbedError> {
+) -> Result<Alignment, EmbedError> {
     let asked = stems(request);
     let own = stems(&claim.description);
-    let explained = |read: f32| Stand::Explained { request: 1.0, read };
+    let explained = |read: f32| Alignment::Explained { request: 1.0, read };
     if !own.is_empty() && own.iter().all(|stem| asked.contains(stem)) {
         return Ok(explained(0.0));
     }
@@ -141,7 +142,7 @@ async fn typed(
             own.iter().all(|stem| said.contains(stem))
         });
         if let Some(quote) = holder {
-            return Ok(Stand::Swayed { request: 0.0, read: 1.0, quote: quote.clone() });
+            return Ok(Alignment::FollowsObservation { request: 0.0, read: 1.0, quote: quote.clone() });
         }
     }
     if own.iter().any(|stem| asked.contains(stem)) {
@@ -151,7 +152,7 @@ async fn typed(
     let first = seen.orders().next();
     Ok(match first {
         Some(quote) if near < FLOOR => {
-            Stand::Open { why: "the request does not explain the typed text", quote: quote.clone() }
+            Alignment::Undetermined { why: "the request does not explain the typed text", quote: quote.clone() }
         }
         _ => explained(near),
     })

@@ -42,8 +42,8 @@ use crate::effect::{Verb, tool_call::class};
 use crate::embed::Embedder;
 use crate::injection::Detector;
 use crate::untrusted::html;
-use align::{Stand, weigh};
-use dictated::Message;
+use align::{Alignment, weigh};
+use dictated::Answer;
 use read::Piece;
 
 /// Name of the check that the agent acts for the user and not for the author of an observation.
@@ -130,15 +130,15 @@ async fn local(action: &Action, context: &Context) -> Option<Finding> {
             "the files that the agent has read could not be analysed".to_owned(),
         ));
     };
-    let stand = weigh(&claim, &context.request, &seen, None).await.ok()?;
+    let alignment = weigh(&claim, &context.request, &seen, None).await.ok()?;
     let leads_away = |value: &str| {
         let host = value.split_once("://").map_or(value, |(_, rest)| rest);
         let host = host.split(['/', '?', '#', ':']).next().unwrap_or_default();
         let named = value.contains("://") || value.contains('@');
         named && !matches!(host, "localhost" | "127.0.0.1" | "0.0.0.0" | "[")
     };
-    match stand {
-        Stand::Tainted { ref value, .. } if leads_away(value) => said(stand).map(asking),
+    match alignment {
+        Alignment::Tainted { ref value, .. } if leads_away(value) => said(alignment).map(asking),
         _ => None,
     }
 }
@@ -160,13 +160,13 @@ async fn foreign(action: &Action, context: &Context, embedder: Option<&dyn Embed
             piece.map(|p| p.source.clone()).unwrap_or_default()
         };
         findings.extend(match dictated::judge(text, &context.request, &orders, &rest) {
-            Message::Free => None,
-            Message::Dictated(order) => Some(violation(
+            Answer::Own => None,
+            Answer::Dictated(order) => Some(violation(
                 "a text that the agent has read dictates this answer, and nothing else supports it",
                 &source(&order),
                 &order,
             )),
-            Message::Unexplained(order) => Some(asking(violation(
+            Answer::Unsupported(order) => Some(asking(violation(
                 "a text that the agent has read prescribes an answer, and nothing else explains this one",
                 &source(&order),
                 &order,
@@ -178,7 +178,7 @@ async fn foreign(action: &Action, context: &Context, embedder: Option<&dyn Embed
             findings.push(finding(Outcome::Unknown, Origin::Values, reason.to_owned()));
         }
         findings.extend(match weigh(&claim, &context.request, &seen, embedder).await {
-            Ok(stand) => said(stand),
+            Ok(alignment) => said(alignment),
             Err(problem) => {
                 let reason = format!("the origin of the action could not be determined: {problem}");
                 Some(finding(Outcome::Unknown, Origin::Failure, reason))
@@ -200,30 +200,30 @@ async fn foreign(action: &Action, context: &Context, embedder: Option<&dyn Embed
     findings
 }
 
-fn said(stand: Stand) -> Option<Finding> {
+fn said(alignment: Alignment) -> Option<Finding> {
     let (source, quote);
-    let found = match stand {
-        Stand::Free => return None,
-        Stand::Explained { request, read } => {
+    let found = match alignment {
+        Alignment::NoInstructions => return None,
+        Alignment::Explained { request, read } => {
             let reason = format!(
                 "the request explains the action ({request:.2}) as well as the texts that the agent has read ({read:.2})"
             );
             return Some(finding(Outcome::Pass, Origin::Request, reason));
         }
-        Stand::Tainted { value, quote: piece, delegated } => {
+        Alignment::Tainted { value, quote: piece, delegated } => {
             (source, quote) = (piece.source, piece.text);
             let reason = format!("only a text that the agent has read mentions {}", short(&value));
             let found = violation(&reason, &source, &quote);
             if delegated { asking(found) } else { found }
         }
-        Stand::Swayed { request, read, quote: piece } => {
+        Alignment::FollowsObservation { request, read, quote: piece } => {
             (source, quote) = (piece.source, piece.text);
             let reason = format!(
                 "a text that the agent has read explains this action ({read:.2}) better than the request does ({request:.2})"
             );
             violation(&reason, &source, &quote)
         }
-        Stand::Open { why, quote: Piece { source, text, .. } } => asking(violation(
+        Alignment::Undetermined { why, quote: Piece { source, text, .. } } => asking(violation(
             &format!("{why}, and a text that the agent has read contains instructions"),
             &source,
             &text,

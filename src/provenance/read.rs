@@ -57,7 +57,7 @@ impl Seen {
 /// run in parallel and off the thread on which the deadline runs, because a large page takes long.
 pub(super) async fn read(observations: &[Observation]) -> Option<Seen> {
     let all: Arc<[Observation]> = observations.into();
-    if all.iter().map(|one| one.text.read().len()).sum::<usize>() < BESIDE {
+    if all.iter().map(|one| one.text.expose_untrusted().len()).sum::<usize>() < BESIDE {
         return spawn_blocking(move || read_here(&all)).await.ok();
     }
     let own = Arc::clone(&all);
@@ -100,7 +100,7 @@ fn within(observations: &[Observation]) -> (Vec<(&str, &str)>, bool) {
     let mut over = false;
     // the newest observation is nearest to the action
     for observation in observations.iter().rev() {
-        let text = observation.text.read();
+        let text = observation.text.expose_untrusted();
         let end = text.floor_char_boundary(text.len().min(left));
         over |= end < text.len();
         left -= end;

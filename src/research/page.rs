@@ -14,7 +14,7 @@ use crate::canonical::mapped::mapped;
 use crate::injection::{Detector, Report, SIGNALS};
 use crate::provenance::{addresses, demands};
 use crate::untrusted::html::outline::outline;
-use crate::untrusted::html::{Hidden, Unseen, Unshown, unshown};
+use crate::untrusted::html::{Hidden, HiddenBy, Unshown, unshown};
 use crate::untrusted::segment::{Budget, segments};
 use serde::Serialize;
 use std::ops::Range;
@@ -177,7 +177,7 @@ fn lay_out(fetched: Fetched) -> Result<Page, PageError> {
         if unread > 0 {
             return Err(PageError::HidesTooMuch);
         }
-        page.hidden = (texts.iter().filter(|h| h.why != Unseen::Attribute).take(QUOTED.0))
+        page.hidden = (texts.iter().filter(|h| h.why != HiddenBy::Attribute).take(QUOTED.0))
             .map(|h| (why(h.why).to_owned(), short(&h.text, QUOTED.1)))
             .collect();
         cuts.extend(texts.iter().filter(|h| replaced(&source, h)).map(|h| h.span.clone()));
@@ -199,7 +199,7 @@ fn lay_out(fetched: Fetched) -> Result<Page, PageError> {
 /// An attribute of an element that is nothing but its attributes, such as a picture.
 fn replaced(source: &str, hidden: &Hidden) -> bool {
     let tag = source.get(hidden.span.clone()).unwrap_or_default().to_ascii_lowercase();
-    hidden.why == Unseen::Attribute && ["<img", "<meta", "<input", "<area"].iter().any(|name| tag.starts_with(name))
+    hidden.why == HiddenBy::Attribute && ["<img", "<meta", "<input", "<area"].iter().any(|name| tag.starts_with(name))
 }
 
 fn without(source: &str, mut spans: Vec<Range<usize>>) -> String {
@@ -288,14 +288,14 @@ fn passages(text: &str, suspects: &[Range<usize>], steps: bool) -> Vec<Passage> 
     found
 }
 
-fn why(why: Unseen) -> &'static str {
+fn why(why: HiddenBy) -> &'static str {
     match why {
-        Unseen::Comment => "a comment",
-        Unseen::Attribute => "an attribute",
-        Unseen::Invisible => "invisible",
-        Unseen::OffScreen => "outside the window",
-        Unseen::SameColour => "in the colour of its background",
-        Unseen::ZeroSize => "without a size",
+        HiddenBy::Comment => "a comment",
+        HiddenBy::Attribute => "an attribute",
+        HiddenBy::Invisible => "invisible",
+        HiddenBy::OffScreen => "outside the window",
+        HiddenBy::SameColour => "in the colour of its background",
+        HiddenBy::ZeroSize => "without a size",
     }
 }
 

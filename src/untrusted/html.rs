@@ -24,7 +24,7 @@ use tokens::{VOID, lower, tokens};
 /// How a text is hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Unseen {
+pub enum HiddenBy {
     /// A comment.
     Comment,
     /// An attribute such as `alt`, `title`, `aria-label`, `placeholder` or `content`.
@@ -43,7 +43,7 @@ pub enum Unseen {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hidden {
     /// How it is hidden.
-    pub why: Unseen,
+    pub why: HiddenBy,
     /// The text, with character references resolved.
     pub text: String,
     /// The place in the page, in bytes; for an attribute, that of the whole tag.
@@ -86,7 +86,7 @@ pub(crate) fn unshown(page: &str) -> Unshown {
     for token in tokens(page) {
         match token {
             Token::Comment(comment) => {
-                found.add(Unseen::Comment, &comment.value, comment.span.start..comment.span.end);
+                found.add(HiddenBy::Comment, &comment.value, comment.span.start..comment.span.end);
             }
             Token::String(text) => {
                 if let Some(hiding) = &hiding {
@@ -99,7 +99,7 @@ pub(crate) fn unshown(page: &str) -> Unshown {
                 // browsers ignore the slash of a self-closing tag unless the element is void
                 let void = VOID.contains(&tag.name.as_slice());
                 if !void && hiding.as_mut().is_none_or(|h| !h.starts(&tag.name)) {
-                    let why = hides(&tag).or_else(|| sheets.hide(&tag).then_some(Unseen::Invisible));
+                    let why = hides(&tag).or_else(|| sheets.hide(&tag).then_some(HiddenBy::Invisible));
                     hiding = why.map(|why| Hiding::new(why, &tag.name));
                 }
             }
@@ -120,7 +120,7 @@ pub(crate) fn unshown(page: &str) -> Unshown {
 /// designers use them on visible fields, and neither do file fields, which are commonly hidden behind a button. `None`
 /// if nothing is hidden.
 #[must_use]
-pub fn unseen(element: &str) -> Option<Unseen> {
+pub fn unseen(element: &str) -> Option<HiddenBy> {
     let tags = tokens(element).filter_map(|token| match token {
         Token::StartTag(tag) => Some(tag),
         _ => None,
@@ -133,7 +133,7 @@ pub fn unseen(element: &str) -> Option<Unseen> {
         }
         let attribute = value(b"hidden").is_some() || value(b"aria-hidden").is_some_and(|v| v == "true");
         if attribute || kind == "hidden" {
-            return Some(Unseen::Invisible);
+            return Some(HiddenBy::Invisible);
         }
         gone(&plain(&value(b"style")?))
     };
@@ -150,7 +150,7 @@ struct Found {
 }
 
 impl Found {
-    fn add(&mut self, why: Unseen, bytes: &[u8], span: Range<usize>) {
+    fn add(&mut self, why: HiddenBy, bytes: &[u8], span: Range<usize>) {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim();
         if text.chars().filter(|c| c.is_alphabetic()).take(3).count() < 3 {
@@ -168,18 +168,18 @@ impl Found {
 fn attributes(tag: &StartTag<usize>, found: &mut Found) {
     for (name, value) in &tag.attributes {
         if ATTRIBUTES.contains(&name.as_slice()) {
-            found.add(Unseen::Attribute, &value.value, tag.span.start..tag.span.end);
+            found.add(HiddenBy::Attribute, &value.value, tag.span.start..tag.span.end);
         }
     }
 }
 
 /// How an element hides its content, by its kind, its attributes or its style; `None` if it does not.
-fn hides(tag: &StartTag<usize>) -> Option<Unseen> {
+fn hides(tag: &StartTag<usize>) -> Option<HiddenBy> {
     let value = |name: &[u8]| lower(tag, name);
     let closed = tag.name.as_slice() == b"dialog" && value(b"open").is_none();
     let kind = closed || UNSHOWN.contains(&tag.name.as_slice());
     if kind || value(b"hidden").is_some() || value(b"aria-hidden").is_some_and(|v| v == "true") {
-        return Some(Unseen::Invisible);
+        return Some(HiddenBy::Invisible);
     }
     style(&value(b"style")?)
 }

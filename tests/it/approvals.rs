@@ -3,7 +3,7 @@
 use crate::guard::{context, decide};
 use agrail::StoreError;
 use agrail::action::Action;
-use agrail::approvals::{ApprovalError, Approvals, Word};
+use agrail::approvals::{Answer, ApprovalError, Approvals};
 use agrail::embed::{MINILM_DIMENSIONS, MINILM_ID};
 use agrail::learn::{Feedback, apply_feedback};
 use agrail::memory::Memory;
@@ -60,8 +60,8 @@ async fn what_cannot_be_shown_cannot_be_approved() {
     assert_eq!(guard.check(&call, &context).await.decision, Decision::Ask);
     let one = approvals.waiting().unwrap().remove(0);
     assert!(one.cut && one.action.contains("more bytes]"), "the cut is marked");
-    assert!(matches!(approvals.answer(&one.id, Word::Approved, "me"), Err(ApprovalError::TooLong(_))));
-    approvals.answer(&one.id, Word::Rejected, "me").unwrap();
+    assert!(matches!(approvals.answer(&one.id, Answer::Approved, "me"), Err(ApprovalError::TooLong(_))));
+    approvals.answer(&one.id, Answer::Rejected, "me").unwrap();
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::memory::may_approve;
 use crate::show::plain;
-use agrail::approvals::{Approvals, Waiting, Word};
+use agrail::approvals::{Answer, Approvals, PendingApproval};
 use anyhow::Result;
 use std::process::ExitCode;
 
@@ -40,7 +40,7 @@ enum Command {
 }
 
 /// A pending approval as text: the effects first, then the whole action.
-fn asked(one: &Waiting) -> String {
+fn asked(one: &PendingApproval) -> String {
     let mut text = format!("{}  {} for {}\n", one.id, plain(&one.agent), plain(&one.identity));
     text.push_str(&format!("  why     {}\n", plain(&one.reason)));
     for (place, effect) in one.effects.iter().enumerate() {
@@ -74,14 +74,14 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Some(Command::Approve { id, token }) => {
             may_approve(config, token.as_deref())?;
             let waiting = approvals.waiting()?.into_iter().find(|one| one.id == *id);
-            approvals.answer(id, Word::Approved, &who)?;
+            approvals.answer(id, Answer::Approved, &who)?;
             if let Some(one) = waiting {
                 println!("{}", asked(&one));
             }
             println!("approved: the action may run once within 15 minutes if nothing changes; let the agent try again");
         }
         Some(Command::Reject { id }) => {
-            approvals.answer(id, Word::Rejected, &who)?;
+            approvals.answer(id, Answer::Rejected, &who)?;
             println!("rejected");
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::{exit, show};
-use agrail::action::{Action, Circumstances, Context, Question};
+use agrail::action::{Action, CheckRequest, Context, ContextInput};
 use agrail::machine::Environment;
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::io::Read;
@@ -81,9 +81,9 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     Ok(exit::decision(verdict.decision))
 }
 
-fn read(args: &Args) -> Result<(Action, Circumstances)> {
+fn read(args: &Args) -> Result<(Action, ContextInput)> {
     if let Some(command) = &args.shell {
-        return Ok((Action::Shell { command: command.clone(), cwd: args.cwd.clone() }, Circumstances::default()));
+        return Ok((Action::Shell { command: command.clone(), cwd: args.cwd.clone() }, ContextInput::default()));
     }
     let Some(file) = &args.action else { bail!("give --shell COMMAND or --action FILE") };
     let (name, mut bytes) = (file.display(), Vec::new());
@@ -104,10 +104,10 @@ fn read(args: &Args) -> Result<(Action, Circumstances)> {
     })?;
     let wrong = |e: serde_json::Error| anyhow!("{name}: {e}");
     if value.get("action").is_some() {
-        let body: Question = serde_json::from_value(value).map_err(wrong)?;
+        let body: CheckRequest = serde_json::from_value(value).map_err(wrong)?;
         return Ok((body.action, body.context));
     }
-    Ok((serde_json::from_value(value).map_err(wrong)?, Circumstances::default()))
+    Ok((serde_json::from_value(value).map_err(wrong)?, ContextInput::default()))
 }
 
 /// The name of the account that runs this program, from the root's passwd file.

@@ -4,7 +4,7 @@ use crate::check::own_name;
 use crate::config::Config;
 use agrail::action::{Action, Identity};
 use agrail::effect::{Who, shell::NoFiles};
-use agrail::hook::{Answer, Desk, Event, Host, Kind, MOST_BYTES, Sessions, decide, note};
+use agrail::hook::{Answer, Event, HookTarget, Host, Kind, MOST_BYTES, Sessions, decide, note};
 use agrail::machine::Environment;
 use anyhow::{Result, anyhow};
 use std::ffi::OsString;
@@ -102,9 +102,9 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     };
     drop(bytes);
     let answer = match event.kind() {
-        Kind::Before => decided(args, config, &event)?,
-        Kind::Other => Answer::silent(),
-        Kind::After | Kind::Asked => {
+        Kind::PreToolUse => decided(args, config, &event)?,
+        Kind::Ignored => Answer::silent(),
+        Kind::PostToolUse | Kind::UserPrompt => {
             note(&Sessions::open(&config.sessions_path()?)?, &event)?;
             Answer::silent()
         }
@@ -122,7 +122,7 @@ fn decided(args: &Args, config: &Config, event: &Event) -> Result<Answer> {
         Some(name) => name.clone(),
         None => own_name(&environment)?,
     };
-    let desk = Desk { identity: Identity { name, ..Identity::default() }, environment: Some(environment) };
+    let target = HookTarget { identity: Identity { name, ..Identity::default() }, environment: Some(environment) };
     let shadow = args.shadow || config.hook.shadow;
     // load the tables and open the files in parallel with the policies
     let (guard, sessions) = std::thread::scope(|scope| {
@@ -134,7 +134,7 @@ fn decided(args: &Args, config: &Config, event: &Event) -> Result<Answer> {
     let (guard, sessions) = (guard?, sessions?);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let verdict = runtime.block_on(async {
-        let verdict = decide(&guard, &sessions, &desk, event).await;
+        let verdict = decide(&guard, &sessions, &target, event).await;
         // the answer is valid even if it cannot be recorded
         if let Err(problem) = guard.settle().await {
             let _ = writeln!(std::io::stderr(), "agrail: the decision was not recorded: {problem}");

@@ -3,7 +3,7 @@
 use crate::check::own_name;
 use crate::config::Config;
 use agrail::action::Identity;
-use agrail::hook::{Desk, Sessions};
+use agrail::hook::{HookTarget, Sessions};
 use agrail::machine::Environment;
 use agrail::mcp::{House, Pins, Proxy, http::Front, http::shown, stdio};
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -73,12 +73,12 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Some(name) => name.clone(),
         None => own_name(&environment)?,
     };
-    let desk = Desk { identity: Identity { name, ..Identity::default() }, environment: Some(environment) };
+    let target = HookTarget { identity: Identity { name, ..Identity::default() }, environment: Some(environment) };
     let guard = config.builder(true)?.build()?;
     let sessions = Sessions::open(&config.sessions_path()?)?;
     let pins = Pins::open(&config.pins_path()?, args.accept)?;
     let server = args.url.as_ref().map_or_else(|| args.server.join(" "), shown);
-    let house = House::new(guard.clone(), desk, sessions, pins, &server, &args.request);
+    let house = House::new(guard.clone(), target, sessions, pins, &server, &args.request);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let code = runtime.block_on(async {
         let code = match &args.url {

@@ -17,7 +17,7 @@ const DEPTH: usize = 16;
 
 /// Built-in tools of the hosts that touch nothing outside the conversation. A subagent's calls arrive as separate
 /// events.
-pub(super) const INWARD: [&str; 20] = [
+pub(super) const CONVERSATION_TOOLS: [&str; 20] = [
     "TodoWrite",
     "TodoRead",
     "Task",
@@ -67,7 +67,7 @@ impl Event {
         let nothing = Value::Null;
         let input = self.raw.tool_input.as_ref().unwrap_or(&nothing);
         let missing = |field: &'static str| EventError::Field { tool: tool.to_owned(), field };
-        if INWARD.contains(&tool) {
+        if CONVERSATION_TOOLS.contains(&tool) {
             return Ok(Vec::new());
         }
         if let Some((server, tool)) = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {

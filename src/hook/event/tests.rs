@@ -56,11 +56,11 @@ fn missing_argument_is_an_error() {
 #[test]
 fn unknown_event_with_a_tool_is_decided() {
     let kind = |event: Value| Event::read(Host::Generic, event.to_string().as_bytes()).unwrap().kind();
-    assert_eq!(kind(json!({"hook_event_name": "PreTool", "tool_name": "Bash"})), Kind::Before);
-    assert_eq!(kind(json!({"tool_name": "Bash"})), Kind::Before);
-    assert_eq!(kind(json!({"toolName": "Bash", "toolArgs": {}})), Kind::Before);
-    assert_eq!(kind(json!({"tool_name": "Bash", "tool_response": "x"})), Kind::After);
-    assert_eq!(kind(json!({"hook_event_name": "SessionStart"})), Kind::Other);
+    assert_eq!(kind(json!({"hook_event_name": "PreTool", "tool_name": "Bash"})), Kind::PreToolUse);
+    assert_eq!(kind(json!({"tool_name": "Bash"})), Kind::PreToolUse);
+    assert_eq!(kind(json!({"toolName": "Bash", "toolArgs": {}})), Kind::PreToolUse);
+    assert_eq!(kind(json!({"tool_name": "Bash", "tool_response": "x"})), Kind::PostToolUse);
+    assert_eq!(kind(json!({"hook_event_name": "SessionStart"})), Kind::Ignored);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn observation_has_its_source_and_both_ends() {
     let event = Event::read(Host::ClaudeCode, event.to_string().as_bytes()).unwrap();
     let seen = event.observation().unwrap();
     assert_eq!(seen.source, "WebFetch http://x/");
-    assert!(seen.text.read().trim_end().ends_with("the end") && event.foreign());
+    assert!(seen.text.expose_untrusted().trim_end().ends_with("the end") && event.foreign());
     let own = |tool: &str, input: Value| {
         let event =
             json!({"hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": input, "tool_response": "x"});

@@ -2,7 +2,7 @@
 
 use super::problem::Problem;
 use super::{Answer, blocking, operator, parse_body};
-use crate::approvals::{ApprovalError, Approvals, Waiting, Word};
+use crate::approvals::{self, ApprovalError, Approvals, PendingApproval};
 use crate::serve::Service;
 use crate::serve::openapi::{AnyRoute, BodyErrors, ConflictError, NotFoundError, OperatorErrors};
 use axum::body::Bytes;
@@ -44,7 +44,7 @@ fn queue_of(service: &Service) -> Result<Approvals, Problem> {
     path = "/v1/approvals",
     tag = "approvals",
     responses(
-        (status = 200, description = "the pending approvals", body = Vec<Waiting>),
+        (status = 200, description = "the pending approvals", body = Vec<PendingApproval>),
         AnyRoute, OperatorErrors, NotFoundError
     ),
     security(("token" = []))
@@ -79,13 +79,13 @@ pub(super) async fn answer_approval(
     let who = operator(&service, &headers)?;
     let ApprovalBody { says } = parse_body(&body)?;
     let word = match says {
-        ApprovalAnswer::Approve => Word::Approved,
-        ApprovalAnswer::Reject => Word::Rejected,
+        ApprovalAnswer::Approve => approvals::Answer::Approved,
+        ApprovalAnswer::Reject => approvals::Answer::Rejected,
     };
     let queue = queue_of(&service)?;
     blocking(move || match queue.answer(&id, word, &who) {
         Ok(()) => Ok(ApprovalResponse { id }),
-        Err(error @ ApprovalError::NotWaiting(_)) => Err(Problem::not_found(error)),
+        Err(error @ ApprovalError::NotPending(_)) => Err(Problem::not_found(error)),
         Err(error @ ApprovalError::TooLong(_)) => Err(Problem::conflict(error)),
         Err(error) => Err(Problem::failed(error)),
     })

@@ -2,7 +2,7 @@
 
 use super::problem::Problem;
 use super::{Answer, parse_body};
-use crate::action::{Circumstances, Context, Identity, Question};
+use crate::action::{CheckRequest, Context, ContextInput, Identity};
 use crate::serve::auth::{Caller, authenticate, effective_identity};
 use crate::serve::openapi::{AdmissionErrors, AnyRoute, BodyErrors};
 use crate::serve::{Live, Service};
@@ -21,7 +21,7 @@ const MAX_BATCH: usize = 64;
 #[derive(Deserialize, utoipa::ToSchema)]
 #[serde(transparent)]
 #[schema(max_items = 64)]
-pub(super) struct Batch(Vec<Question>);
+pub(super) struct Batch(Vec<CheckRequest>);
 
 /// Check one action
 ///
@@ -30,7 +30,7 @@ pub(super) struct Batch(Vec<Question>);
     post,
     path = "/v1/check",
     tag = "check",
-    request_body = Question,
+    request_body = CheckRequest,
     responses((status = 200, description = "the verdict", body = Verdict), AnyRoute, BodyErrors, AdmissionErrors),
     security((), ("token" = []))
 )]
@@ -65,12 +65,12 @@ pub(super) async fn check_batch(State(service): State<Service>, headers: HeaderM
     Ok(Json(verdicts).into_response())
 }
 
-async fn judge(service: &Service, headers: &HeaderMap, request: Question) -> Result<Verdict, Problem> {
+async fn judge(service: &Service, headers: &HeaderMap, request: CheckRequest) -> Result<Verdict, Problem> {
     let (inner, live) = (&service.inner, service.live());
     let caller = authorize(&live, headers)?;
     let permit = inner.load.permit().await?;
     let _in_progress = inner.load.start_check();
-    let Question { action, context: Circumstances { request, agent, identity, observations } } = request;
+    let CheckRequest { action, context: ContextInput { request, agent, identity, observations } } = request;
     let identity = effective_identity(&live.settings, caller, identity);
     if claims_superuser(service, &live, caller, &identity) {
         let message = "only a token with acts_for_others may check for the superuser";

@@ -1,6 +1,6 @@
 //! Where a hidden element ends in a browser.
 
-use super::Unseen;
+use super::HiddenBy;
 
 /// Block elements: the end tag of an inline element does not close them.
 const BLOCKS: [&[u8]; 37] = [
@@ -47,7 +47,7 @@ const DEPTH: usize = 500;
 
 /// An element that hides its content.
 pub(super) struct Hiding {
-    pub(super) why: Unseen,
+    pub(super) why: HiddenBy,
     /// Names of the open elements, itself first.
     open: Vec<Vec<u8>>,
     /// More elements are open than are tracked.
@@ -56,7 +56,7 @@ pub(super) struct Hiding {
 
 impl Hiding {
     /// An element that hides its content was opened.
-    pub(super) fn new(why: Unseen, name: &[u8]) -> Self {
+    pub(super) fn new(why: HiddenBy, name: &[u8]) -> Self {
         Self { why, open: vec![name.to_vec()], lost: false }
     }
 

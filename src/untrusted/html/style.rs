@@ -1,6 +1,6 @@
 //! How declarations hide an element or its content.
 
-use super::Unseen;
+use super::HiddenBy;
 
 /// Two colours look the same if each channel differs by less than this.
 const NEAR: u8 = 24;
@@ -38,49 +38,49 @@ fn zero(value: &str) -> bool {
 }
 
 /// How [`plain`] declarations hide a whole element, whatever its content; `None` if they do not.
-pub(super) fn gone(style: &str) -> Option<Unseen> {
+pub(super) fn gone(style: &str) -> Option<HiddenBy> {
     let far = |v: &str| number(v).is_some_and(|n| n <= -400.0 || (n <= -50.0 && v.ends_with(['w', 'h', '%'])));
     let property = |name: &str| property(style, name);
     if property("display").is_some_and(|v| v.starts_with("none"))
         || property("visibility").is_some_and(|v| v.starts_with("hidden") || v.starts_with("collapse"))
         || property("opacity").is_some_and(zero)
     {
-        return Some(Unseen::Invisible);
+        return Some(HiddenBy::Invisible);
     }
     let places = ["left", "top", "right", "bottom", "text-indent", "margin-left", "margin-top"];
-    places.iter().any(|name| property(name).is_some_and(far)).then_some(Unseen::OffScreen)
+    places.iter().any(|name| property(name).is_some_and(far)).then_some(HiddenBy::OffScreen)
 }
 
 /// How declarations hide the content of an element; `None` if they do not.
-pub(super) fn style(declarations: &str) -> Option<Unseen> {
+pub(super) fn style(declarations: &str) -> Option<HiddenBy> {
     let style = plain(declarations);
     let property = |name: &str| property(&style, name);
-    if gone(&style) == Some(Unseen::Invisible)
+    if gone(&style) == Some(HiddenBy::Invisible)
         || property("clip-path").is_some_and(|v| v != "none")
         || property("transform").is_some_and(|v| v.contains("scale(0") || v.contains("(-"))
     {
-        return Some(Unseen::Invisible);
+        return Some(HiddenBy::Invisible);
     }
     let small = |v: &str| number(v).is_some_and(|n| n.abs() <= 1.0);
     let clipped = property("overflow").is_some_and(|v| v.starts_with("hidden"));
     if property("font-size").is_some_and(|v| zero(v) || matches!(v, "1px" | "1pt"))
         || (clipped && (property("height").is_some_and(small) || property("width").is_some_and(small)))
     {
-        return Some(Unseen::ZeroSize);
+        return Some(HiddenBy::ZeroSize);
     }
     if gone(&style).is_some() || property("clip").is_some_and(|v| v.starts_with("rect(0")) {
-        return Some(Unseen::OffScreen);
+        return Some(HiddenBy::OffScreen);
     }
     let colour = property("color")?;
     if matches!(colour, "transparent" | "rgba(0,0,0,0)" | "rgba(255,255,255,0)") {
-        return Some(Unseen::SameColour);
+        return Some(HiddenBy::SameColour);
     }
     let ground = property("background-color").or_else(|| property("background")).unwrap_or("#fff");
     let same = match (channels(colour), channels(ground)) {
         (Some(one), Some(other)) => one.iter().zip(other).all(|(a, b)| a.abs_diff(b) < NEAR),
         _ => colour == ground,
     };
-    same.then_some(Unseen::SameColour)
+    same.then_some(HiddenBy::SameColour)
 }
 
 /// Red, green and blue of a colour written as numbers, `black` or `white`; `None` for other notations.

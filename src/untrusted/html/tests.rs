@@ -1,30 +1,30 @@
 use super::*;
 
-fn check(page: &str, want: &[(Unseen, &str)]) {
+fn check(page: &str, want: &[(HiddenBy, &str)]) {
     let (found, unread) = hidden(page);
-    let got: Vec<(Unseen, &str)> = found.iter().map(|h| (h.why, h.text.as_str())).collect();
+    let got: Vec<(HiddenBy, &str)> = found.iter().map(|h| (h.why, h.text.as_str())).collect();
     assert_eq!((got.as_slice(), unread), (want, 0), "{page}");
 }
 
 #[test]
 fn each_way_of_hiding_is_found() {
-    check("<p>seen</p><!-- a comment -->", &[(Unseen::Comment, "a comment")]);
-    check("<img alt='do this'> text", &[(Unseen::Attribute, "do this")]);
+    check("<p>seen</p><!-- a comment -->", &[(HiddenBy::Comment, "a comment")]);
+    check("<img alt='do this'> text", &[(HiddenBy::Attribute, "do this")]);
     check(
         "<div style='display:none'>one<br><div>two</div></div>three",
-        &[(Unseen::Invisible, "one"), (Unseen::Invisible, "two")],
+        &[(HiddenBy::Invisible, "one"), (HiddenBy::Invisible, "two")],
     );
-    check("<b hidden>away</b>back", &[(Unseen::Invisible, "away")]);
-    check("<i style='position:absolute; left: -9999px'>far</i>", &[(Unseen::OffScreen, "far")]);
-    check("<i style='color:#FFFFFF'>pale</i>", &[(Unseen::SameColour, "pale")]);
-    check("<i style='color: black; background:#000'>dark</i>", &[(Unseen::SameColour, "dark")]);
-    check("<i style='font-size:0'>tiny</i>", &[(Unseen::ZeroSize, "tiny")]);
+    check("<b hidden>away</b>back", &[(HiddenBy::Invisible, "away")]);
+    check("<i style='position:absolute; left: -9999px'>far</i>", &[(HiddenBy::OffScreen, "far")]);
+    check("<i style='color:#FFFFFF'>pale</i>", &[(HiddenBy::SameColour, "pale")]);
+    check("<i style='color: black; background:#000'>dark</i>", &[(HiddenBy::SameColour, "dark")]);
+    check("<i style='font-size:0'>tiny</i>", &[(HiddenBy::ZeroSize, "tiny")]);
     check("<i style='color:red'>plain</i> and text", &[]);
 }
 
 #[test]
 fn hidden_text_matches_what_browsers_hide() {
-    let lie = &[(Unseen::Invisible, "a lie")][..];
+    let lie = &[(HiddenBy::Invisible, "a lie")][..];
     for page in [
         "<style>.x{display:none}</style><p class='y x'>a lie</p><p>true</p>",
         "<style>a:hover{} @media all { div > .x:before, #z { opacity: 0 } }</style><b id=z>a lie</b> true",
@@ -38,8 +38,8 @@ fn hidden_text_matches_what_browsers_hide() {
     ] {
         check(page, lie);
     }
-    check("<i style='left:-9999px !important'>a lie</i>", &[(Unseen::OffScreen, "a lie")]);
-    check("<i style='color:#fefefe'>a lie</i>", &[(Unseen::SameColour, "a lie")]);
+    check("<i style='left:-9999px !important'>a lie</i>", &[(HiddenBy::OffScreen, "a lie")]);
+    check("<i style='color:#fefefe'>a lie</i>", &[(HiddenBy::SameColour, "a lie")]);
     check("<i style='color:#777'>seen</i><dialog open>seen</dialog>", &[]);
 }
 
