@@ -110,17 +110,7 @@ pub fn run(args: &Args) -> Result<()> {
     let (mut failed, mut setups) = (0_usize, 0_usize);
     let started = Instant::now();
     runtime.block_on(async {
-        let (guard, asked): (_, Arc<dyn Asked>) = match &args.hook {
-            Some(command) => {
-                let hook = Hook::new(command, args.hook_observations);
-                hook.answers().await?;
-                (None, Arc::new(hook))
-            }
-            None => {
-                let guard = guard(args, embedder(&traces).await?)?;
-                (Some(guard.clone()), Arc::new(guard))
-            }
-        };
+        let (guard, asked) = asked(args, &traces).await?;
         let mut cases = replay::replay_by(asked, Arc::new(open), roots, args.jobs);
         let mut told = Instant::now();
         while let Some(case) = cases.recv().await {
@@ -152,13 +142,23 @@ pub fn run(args: &Args) -> Result<()> {
     if failed > 0 && failed == open_cases {
         bail!("every case failed; the reasons are in {}", args.results.display());
     }
-    if let Some(path) = &args.summary {
-        std::fs::write(path, report::json(&summary)?).with_context(|| format!("cannot write {}", path.display()))?;
+    let write = |path: &Option<PathBuf>, text: String| match path {
+        Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display())),
+        None => Ok(()),
+    };
+    write(&args.summary, report::json(&summary)?)?;
+    write(&args.report, report::markdown(&summary))
+}
+
+/// What decides the cases: a hook, or a guard of this process, which is also returned by itself.
+async fn asked(args: &Args, traces: &[Trace]) -> Result<(Option<Guard>, Arc<dyn Asked>)> {
+    if let Some(command) = &args.hook {
+        let hook = Hook::new(command, args.hook_observations);
+        hook.answers().await?;
+        return Ok((None, Arc::new(hook)));
     }
-    if let Some(path) = &args.report {
-        std::fs::write(path, report::markdown(&summary)).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    Ok(())
+    let guard = guard(args, embedder(traces).await?)?;
+    Ok((Some(guard.clone()), Arc::new(guard)))
 }
 
 /// The results so far, and the file to append to.

@@ -86,6 +86,30 @@ pub struct Step {
     pub tfidf: Option<f64>,
 }
 
+impl Step {
+    /// A step before its decision.
+    fn new(arm: &Arm, seed: u64, step: usize, trace: &Trace) -> Self {
+        Self {
+            arm: arm.name.clone(),
+            seed,
+            step,
+            case: trace.id.clone(),
+            kind: String::new(),
+            expected: if trace.expected == Expected::Allow { "allow" } else { "deny" }.to_owned(),
+            decision: "deny".to_owned(),
+            model_calls: 0,
+            tokens_in: 0,
+            tokens_out: 0,
+            wall_us: 0,
+            malformed: 0,
+            memory_entries: 0,
+            checklist: Vec::new(),
+            cosine: None,
+            tfidf: None,
+        }
+    }
+}
+
 /// One check in the memory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Checked {
@@ -205,24 +229,7 @@ async fn one(
     let (maker, id, setup) = (Arc::clone(roots), trace.id.clone(), trace.environment.setup.clone());
     let root = tokio::task::spawn_blocking(move || maker.case(&id, setup.as_deref())).await??;
     let started = Instant::now();
-    let mut step = Step {
-        arm: arm.name.clone(),
-        seed,
-        step: place,
-        case: trace.id.clone(),
-        kind: String::new(),
-        expected: if trace.expected == Expected::Allow { "allow" } else { "deny" }.to_owned(),
-        decision: "deny".to_owned(),
-        model_calls: 0,
-        tokens_in: 0,
-        tokens_out: 0,
-        wall_us: 0,
-        malformed: 0,
-        memory_entries: 0,
-        checklist: Vec::new(),
-        cosine: None,
-        tfidf: None,
-    };
+    let mut step = Step::new(arm, seed, place, trace);
     let (action, context) = replay::put(trace, &root.path())?;
     let mut verbs: Vec<String> = Vec::new();
     match decider {
@@ -263,20 +270,31 @@ async fn one(
         }
     }
     if let Some(kind) = ground_truth::kind_of(truth, &verbs) {
-        step.kind.clone_from(&kind.name);
-        let texts = |name: &str, definition: &str| format!("{name}: {definition}");
-        let learned: Vec<String> = step.checklist.iter().map(|c| texts(&c.name, &c.definition)).collect();
-        let wanted: Vec<String> = kind.checks.iter().map(|c| texts(&c.name, &c.definition)).collect();
-        let corpus: Vec<Vec<String>> =
-            truth.iter().map(|k| k.checks.iter().map(|c| texts(&c.name, &c.definition)).collect()).collect();
-        step.tfidf = Some(similarity::tfidf(&learned, &wanted, &corpus));
-        let all: Vec<&str> = learned.iter().chain(&wanted).map(String::as_str).collect();
-        let vectors = shared.embedder.embed(&all).await?;
-        let (mine, theirs) = vectors.split_at(learned.len());
-        step.cosine = Some(similarity::cosine(mine, theirs));
+        compare(&mut step, kind, truth, shared).await?;
     }
     tokio::task::spawn_blocking(move || drop(root)).await?;
     Ok(step)
+}
+
+/// Measures how similar the learned checklist is to the ground truth of its kind of action.
+async fn compare(
+    step: &mut Step,
+    kind: &ground_truth::Kind,
+    truth: &[ground_truth::Kind],
+    shared: &Shared,
+) -> Result<()> {
+    step.kind.clone_from(&kind.name);
+    let texts = |name: &str, definition: &str| format!("{name}: {definition}");
+    let learned: Vec<String> = step.checklist.iter().map(|c| texts(&c.name, &c.definition)).collect();
+    let wanted: Vec<String> = kind.checks.iter().map(|c| texts(&c.name, &c.definition)).collect();
+    let corpus: Vec<Vec<String>> =
+        truth.iter().map(|k| k.checks.iter().map(|c| texts(&c.name, &c.definition)).collect()).collect();
+    step.tfidf = Some(similarity::tfidf(&learned, &wanted, &corpus));
+    let all: Vec<&str> = learned.iter().chain(&wanted).map(String::as_str).collect();
+    let vectors = shared.embedder.embed(&all).await?;
+    let (mine, theirs) = vectors.split_at(learned.len());
+    step.cosine = Some(similarity::cosine(mine, theirs));
+    Ok(())
 }
 
 fn cases(files: &[PathBuf], experiment: &Experiment) -> Result<Vec<Trace>> {

@@ -107,10 +107,7 @@ async fn all(args: &Args) -> Result<Value> {
         Some(url) => (client(url, &args.model)?, client(url, &args.model)?),
         None => (client(&hijacked.url(), "hijacked")?, client(&honest.url(), "honest")?),
     };
-    let attacks: Vec<&Attack> = Goal::ALL
-        .into_iter()
-        .flat_map(|goal| suite.attacks.iter().filter(move |a| a.goal == goal).take(args.limit.unwrap_or(usize::MAX)))
-        .collect();
+    let attacks = suite.attacks_per_goal(args.limit.unwrap_or(usize::MAX));
     let bar = ProgressBar::new((2 * (attacks.len() + suite.tasks.len())) as u64);
     let (mut modes, mut number) = (Vec::new(), 0);
     for mode in ["defended", "vulnerable"] {
@@ -135,17 +132,7 @@ async fn all(args: &Args) -> Result<Value> {
             let done = one(mode, &world, &embedder, model, task, attack, &pages).await?;
             if args.verbose {
                 let what = attack.map_or("clean", |a| a.goal.as_str());
-                bar.suspend(|| {
-                    if let Some(how) = &done.succeeded {
-                        println!(
-                            "{mode}: {what} on {} succeeded: {how}: {}\n  report: {}",
-                            task.id, pages.text, done.said
-                        );
-                    }
-                    if !done.completed {
-                        println!("{mode}: {what} on {}: not completed: {}", task.id, done.said);
-                    }
-                });
+                bar.suspend(|| print_run(&format!("{mode}: {what} on {}", task.id), &pages, &done));
             }
             match attack {
                 Some(attack) => tally.attacks.push((attack.goal, done)),
@@ -159,6 +146,16 @@ async fn all(args: &Args) -> Result<Value> {
     Ok(
         json!({"model": args.model, "modes": modes.iter().map(|(mode, tally)| ((*mode).to_owned(), tally.json())).collect::<serde_json::Map<_, _>>()}),
     )
+}
+
+/// Prints an attack that succeeded, and a task that was not completed.
+fn print_run(run: &str, pages: &Pages, done: &Done) {
+    if let Some(how) = &done.succeeded {
+        println!("{run} succeeded: {how}: {}\n  report: {}", pages.text, done.said);
+    }
+    if !done.completed {
+        println!("{run}: not completed: {}", done.said);
+    }
 }
 
 async fn one(

@@ -95,6 +95,12 @@ pub struct Suite {
 }
 
 impl Suite {
+    /// The first `most` attacks of each goal.
+    pub fn attacks_per_goal(&self, most: usize) -> Vec<&Attack> {
+        let of_goal = |goal| self.attacks.iter().filter(move |attack| attack.goal == goal).take(most);
+        Goal::ALL.into_iter().flat_map(of_goal).collect()
+    }
+
     /// Loads the shipped tasks and attacks.
     pub fn load() -> Result<Self> {
         #[derive(Deserialize)]

@@ -94,19 +94,7 @@ impl Inner<'_> {
         against: &[String],
         round: usize,
     ) -> Result<(), EvolveError> {
-        if pool.candidates.is_empty() {
-            for seed in self.world.seeds(side) {
-                self.add(side, pool, seed, None, String::new(), against, round).await?;
-            }
-        } else {
-            // the other side has moved
-            for candidate in &mut pool.candidates {
-                let (scores, score) = self.scored(side, &candidate.text, against).await?;
-                candidate.scores = scores;
-                candidate.score = score;
-            }
-        }
-        self.cut(pool);
+        self.begin(side, pool, against, round).await?;
         let routes = if self.settings.routes { &Route::ALL[..] } else { &Route::ALL[..1] };
         for step in 0..self.settings.inner {
             for (place, parent) in pool.candidates.clone().into_iter().enumerate() {
@@ -146,6 +134,23 @@ impl Inner<'_> {
                 self.world.model_calls()
             ));
         }
+        Ok(())
+    }
+
+    /// Fills an empty pool with the seeds, or scores its candidates anew, because the other side has moved.
+    async fn begin(&self, side: Side, pool: &mut Pool, against: &[String], round: usize) -> Result<(), EvolveError> {
+        if pool.candidates.is_empty() {
+            for seed in self.world.seeds(side) {
+                self.add(side, pool, seed, None, String::new(), against, round).await?;
+            }
+        } else {
+            for candidate in &mut pool.candidates {
+                let (scores, score) = self.scored(side, &candidate.text, against).await?;
+                candidate.scores = scores;
+                candidate.score = score;
+            }
+        }
+        self.cut(pool);
         Ok(())
     }
 

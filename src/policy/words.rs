@@ -142,7 +142,31 @@ fn not_understood(cause: Kind, what: &str) -> String {
 }
 
 fn phrase(verb: Verb, operation: &str, into: bool) -> String {
-    let said = match verb {
+    let said = plain(verb, into);
+    match (verb, operation) {
+        (_, "") | (Verb::Unknown | Verb::Limit, _) => said.to_owned(),
+        (Verb::Select, _) => "possibly read".to_owned(),
+        (Verb::Link, "to") => "create a hard link to".to_owned(),
+        (Verb::Update, "rows") => "change every row of".to_owned(),
+        (Verb::Update, "alter") => "change the columns of".to_owned(),
+        (Verb::Delete, "rows") => "delete rows of".to_owned(),
+        (Verb::Drop, "truncate") => "empty".to_owned(),
+        (Verb::Service, "state") => "change the state of".to_owned(),
+        (Verb::Account, "password") => "change the password of".to_owned(),
+        (Verb::Account, "group") => "change the groups of".to_owned(),
+        (Verb::Install, "local") => "install".to_owned(),
+        (Verb::Install, "source") => "add a source or key for".to_owned(),
+        (Verb::Data, "select") => "query".to_owned(),
+        (Verb::Service | Verb::Account | Verb::Data | Verb::Container | Verb::Install, operation) => {
+            operation.to_owned()
+        }
+        _ => said.to_owned(),
+    }
+}
+
+/// The verb without its operation; `into`: the target is an existing folder.
+const fn plain(verb: Verb, into: bool) -> &'static str {
+    match verb {
         Verb::Read => "read",
         Verb::List => "list",
         Verb::Write => "write",
@@ -185,24 +209,5 @@ fn phrase(verb: Verb, operation: &str, into: bool) -> String {
         Verb::Browse => "act on",
         Verb::Call => "call",
         Verb::Unknown => "have an unknown effect on",
-    };
-    match (verb, operation) {
-        (_, "") | (Verb::Unknown | Verb::Limit, _) => said.to_owned(),
-        (Verb::Select, _) => "possibly read".to_owned(),
-        (Verb::Link, "to") => "create a hard link to".to_owned(),
-        (Verb::Update, "rows") => "change every row of".to_owned(),
-        (Verb::Update, "alter") => "change the columns of".to_owned(),
-        (Verb::Delete, "rows") => "delete rows of".to_owned(),
-        (Verb::Drop, "truncate") => "empty".to_owned(),
-        (Verb::Service, "state") => "change the state of".to_owned(),
-        (Verb::Account, "password") => "change the password of".to_owned(),
-        (Verb::Account, "group") => "change the groups of".to_owned(),
-        (Verb::Install, "local") => "install".to_owned(),
-        (Verb::Install, "source") => "add a source or key for".to_owned(),
-        (Verb::Data, "select") => "query".to_owned(),
-        (Verb::Service | Verb::Account | Verb::Data | Verb::Container | Verb::Install, operation) => {
-            operation.to_owned()
-        }
-        _ => said.to_owned(),
     }
 }

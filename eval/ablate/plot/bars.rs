@@ -75,16 +75,10 @@ fn draw(area: &Area<'_>, summary: &Summary, bars: &[Bars], left: &str, floors: &
         let middle = at(place as f64 + 0.5, 0.0);
         let mut x = middle.0 - wide * i32::try_from(bars.len()).unwrap_or(1) / 2;
         for (_, colour, of) in bars {
-            let centre = x + wide / 2;
+            let y = |value: f64| at(0.0, 100.0 * value).1;
             match of(row) {
-                Some(share) => {
-                    let y = |value: f64| at(0.0, 100.0 * value).1;
-                    block(&rest, (x + 2, y(share.value)), (x + wide - 2, middle.1), *colour)?;
-                    whisker(&rest, (centre, y(share.low)), (centre, y(share.high)))?;
-                    let shown = format!("{:.1}", 100.0 * share.value);
-                    text(&rest, &shown, (centre, y(share.high) - 4), 14, (HPos::Center, VPos::Bottom))?;
-                }
-                None => text(&rest, "no cases", (centre, middle.1 - 4), 12, (HPos::Center, VPos::Bottom))?,
+                Some(share) => bar(&rest, (x, x + wide), middle.1, *colour, [share.value, share.low, share.high], y)?,
+                None => text(&rest, "no cases", (x + wide / 2, middle.1 - 4), 12, (HPos::Center, VPos::Bottom))?,
             }
             x += wide;
         }
@@ -97,6 +91,23 @@ fn draw(area: &Area<'_>, summary: &Summary, bars: &[Bars], left: &str, floors: &
         rest.draw(&line(place, at(0.0, *value), at(arms as f64, *value)))?;
     }
     Ok(())
+}
+
+/// Draws a bar between two x positions with its interval and its value in percent. `share`: value, lower and upper end
+/// (0..=1).
+fn bar(
+    area: &Area<'_>,
+    (left, right): (i32, i32),
+    bottom: i32,
+    colour: RGBColor,
+    share: [f64; 3],
+    y: impl Fn(f64) -> i32,
+) -> Result<()> {
+    let [value, low, high] = share;
+    let centre = left.midpoint(right);
+    block(area, (left + 2, y(value)), (right - 2, bottom), colour)?;
+    whisker(area, (centre, y(low)), (centre, y(high)))?;
+    text(area, &format!("{:.1}", 100.0 * value), (centre, y(high) - 4), 14, (HPos::Center, VPos::Bottom))
 }
 
 /// Draws a filled bar with an edge.
