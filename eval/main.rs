@@ -9,6 +9,7 @@ mod model;
 mod observed;
 mod paper;
 mod perf;
+mod profiles;
 mod remember;
 mod report;
 mod research;

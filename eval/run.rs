@@ -2,12 +2,12 @@
 
 use crate::hook::Hook;
 use crate::model::{ModeArg, ModelArgs};
-use crate::{report, score};
+use crate::{profiles, report, score};
 use agrail::Guard;
 use agrail::embed::{Embedder, MiniLm, Sources};
 use agrail::learn::Learning;
 use agrail::memory::Memory;
-use agrail::policy::{Policy, Source};
+use agrail::policy::Policy;
 use agrail::reason::llm::LlmSettings;
 use agrail::replay::{self, Asked, Expected, ResultLine, Trace, sandbox::Roots};
 use anyhow::{Context, Result, bail};
@@ -194,11 +194,10 @@ pub fn balanced(traces: Vec<Trace>, most: Option<usize>) -> Vec<Trace> {
     traces
 }
 
-/// The universal criteria and every shipped operator policy; each operator policy applies only to its own agent.
+/// The universal policies and those of the profiles.
 fn policy() -> Result<Policy> {
-    let sources: Vec<Source> = Source::shipped_names().filter_map(Source::shipped).collect();
     // load everything now, so that no case waits for the policies of its verbs
-    Ok(Policy::load(&sources)?.proved()?)
+    Ok(Policy::load(&profiles::policies())?.proved()?)
 }
 
 /// The embedder, loaded before the first case: fetching its files must not count against a case's deadline. Without it
@@ -226,7 +225,9 @@ fn guard(args: &Args, embedder: Option<MiniLm>) -> Result<Guard> {
     if args.mode != ModeArg::Rules {
         builder = builder.model(args.model.reasoner(args.model.model()?, LlmSettings::default())?);
     }
+    let library = Arc::new(profiles::library()?);
     builder = builder.with(|s| {
+        s.library = library;
         s.mode = args.mode.into();
         s.judge = args.judge;
         s.deadline = deadline;

@@ -32,7 +32,7 @@
 //! | how a language is parsed | `crates/agrail-effects`: `shell`, `python`, `sql`, `tool_call.rs` |
 //! | what is known of the machine: accounts, path classes, files by identity, processes | `machine` |
 //! | a fact that policies can use | `policy/facts.rs` declares it, `facts/gather.rs` fills it in |
-//! | what is forbidden or asked | `policy/base.cedar` and its examples; `policy/operator` for shipped optional policies |
+//! | what is forbidden or asked | `policy/base.cedar` and its examples; `eval/profiles` for the rules of benchmarks |
 //! | how the origin of an action is judged | `provenance` |
 //! | how injections are detected | `injection` (`rules.toml`, the trained head) |
 //! | the order of the stages, settings | `guard`, `guard/build.rs` |

@@ -13,6 +13,7 @@ use std::{env, fs};
 mod kind;
 #[path = "src/python"]
 mod python {
+    pub mod file;
     pub mod row;
     pub mod source;
 }
@@ -32,7 +33,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for input in [COMMANDS, CALLS, "build.rs", "src/kind.rs", "src/role.rs", "src/verb.rs"] {
         println!("cargo:rerun-if-changed={input}");
     }
-    for input in ["src/table/row.rs", "src/table/source.rs", "src/python/row.rs", "src/python/source.rs"] {
+    for input in
+        ["src/table/row.rs", "src/table/source.rs", "src/python/file.rs", "src/python/row.rs", "src/python/source.rs"]
+    {
         println!("cargo:rerun-if-changed={input}");
     }
     let out = PathBuf::from(env::var("OUT_DIR")?);
@@ -42,8 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Rows and names of `calls.toml`.
 fn compile_calls(out: &Path) -> Result<(), Box<dyn Error>> {
-    let file: python::source::File =
-        toml::from_str(&fs::read_to_string(CALLS)?).map_err(|e| format!("{CALLS}: {e}"))?;
+    let file: python::file::File = toml::from_str(&fs::read_to_string(CALLS)?).map_err(|e| format!("{CALLS}: {e}"))?;
     fs::write(out.join("calls.bin"), postcard::to_allocvec(&python::row::Calls::from(file))?)?;
     Ok(())
 }

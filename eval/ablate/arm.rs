@@ -3,6 +3,7 @@
 use super::corrupt::Corrupt;
 use super::spec::Arm;
 use crate::paper::Paper;
+use crate::profiles;
 use agrail::Guard;
 use agrail::embed::Embedder;
 use agrail::guard::Retrieval;
@@ -88,7 +89,9 @@ pub fn build(arm: &Arm, seed: u64, file: &Path, shared: &Shared) -> Result<Decid
         "tiered" => Mode::Tiered,
         _ => Mode::Llm,
     };
+    let library = Arc::new(profiles::library()?);
     let guard = builder.with(|s| {
+        s.library = library;
         s.mode = mode;
         s.learning = learning;
         s.similarity = arm.similarity;

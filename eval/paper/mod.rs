@@ -12,6 +12,7 @@
 //!
 //! The procedure is not part of the library, so that no guard can be built with its failures.
 
+use crate::profiles;
 use agrail::action::{Action, Context};
 use agrail::embed::Embedder;
 use agrail::facts;
@@ -230,7 +231,9 @@ fn found(action: &Action, context: &Context) -> String {
         Some(environment) => environment,
         None => &agrail::effect::shell::NoFiles,
     };
-    let reading = agrail::effect::read(action, who, around);
+    // the rows are constant; a test verifies that they parse
+    let library = profiles::library().unwrap_or_default();
+    let reading = agrail::effect::read(action, who, &agrail::effect::shell::Providing(around, &library));
     let gathered = facts::gather(&reading.effects, context, &account, &agrail::net::UrlPolicy::default(), (&[], &[]));
     let mut text = String::new();
     for query in gathered.queries.iter().take(12) {

@@ -3,6 +3,7 @@
 use super::{Guard, Inner};
 use crate::approvals::Approvals;
 use crate::audit::Audit;
+use crate::effect::python::Library;
 use crate::embed::Embedder;
 use crate::learn::Journal;
 use crate::learn::Learning;
@@ -51,6 +52,8 @@ pub struct Settings {
     pub own: Vec<String>,
     /// Ports of this machine on which the guard listens.
     pub ports: Vec<u16>,
+    /// The functions that the agent's host provides to its Python code; default: none.
+    pub library: Arc<Library>,
     /// Record each effect, fact and policy in the trace of the verdict.
     pub explain: bool,
 }
@@ -72,6 +75,7 @@ impl Default for Settings {
             urls: UrlPolicy::default(),
             own: Vec::new(),
             ports: vec![super::PORT],
+            library: Arc::default(),
             explain: false,
         }
     }

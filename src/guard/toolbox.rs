@@ -19,7 +19,8 @@ pub(super) fn tools(inner: &Inner, case: &Case) -> Toolbox {
         tools = tools.with(Arc::new(OsDetector::new(environment.clone(), account)));
     }
     if case.gathered.queries.iter().any(|q| matches!(q.kind, Kind::Column | Kind::Table)) {
-        tools = tools.with(Arc::new(PermissionDetector::new(inner.policy.clone())));
+        let library = Arc::clone(&inner.settings.library);
+        tools = tools.with(Arc::new(PermissionDetector::new(inner.policy.clone(), library)));
     }
     if let (Action::Browse { .. }, Some(embedder)) = (&*case.action, &inner.embedder) {
         tools = tools.with(Arc::new(WebDetector::new(Arc::clone(&inner.operations), Arc::clone(embedder))));

@@ -47,6 +47,8 @@ pub(super) fn understand(
         Some(environment) => environment,
         None => &effect::shell::NoFiles,
     };
+    let providing = effect::shell::Providing(around, &settings.library);
+    let around: &dyn effect::shell::FileSource = &providing;
     let typing = effect::shell::Typing(around);
     let around: &dyn effect::shell::FileSource = if context.typed { &typing } else { around };
 

@@ -15,13 +15,6 @@ pub(super) const BASE_FILE: &str = "base.cedar";
 const BASE: &str = include_str!("base.cedar");
 const BASE_EXAMPLES: &str = include_str!("base.examples.toml");
 
-/// Operator policies that ship with the engine: name, text, examples. They apply to one `context.agent` each, and are
-/// loaded only if the configuration names them.
-const SHIPPED: [(&str, &str, &str); 2] = [
-    ("ehr", include_str!("operator/ehr.cedar"), include_str!("operator/ehr.examples.toml")),
-    ("web", include_str!("operator/web.cedar"), include_str!("operator/web.examples.toml")),
-];
-
 /// A policy text with its name.
 #[derive(Debug, Clone)]
 pub struct Source {
@@ -31,25 +24,6 @@ pub struct Source {
     pub text: String,
     /// The examples beside it (TOML), if any.
     pub examples: Option<String>,
-}
-
-impl Source {
-    /// The operator policies that ship under this name, if any.
-    #[must_use]
-    pub fn shipped(name: &str) -> Option<Self> {
-        let (name, text, examples) = SHIPPED.into_iter().find(|(known, ..)| *known == name)?;
-        Some(Self { file: format!("{name}.cedar"), text: text.to_owned(), examples: Some(examples.to_owned()) })
-    }
-
-    /// Whether it is one of the shipped operator policies, unchanged.
-    fn ships(&self) -> bool {
-        SHIPPED.iter().any(|(_, text, examples)| self.text == *text && self.examples.as_deref() == Some(*examples))
-    }
-
-    /// The names of the shipped operator policies.
-    pub fn shipped_names() -> impl Iterator<Item = &'static str> {
-        SHIPPED.into_iter().map(|(name, ..)| name)
-    }
 }
 
 /// Why policies could not be loaded.
@@ -140,7 +114,7 @@ pub enum PolicyError {
     Request(#[from] RequestError),
 }
 
-/// Loads the base policies and `sources`. A test verifies the shipped policies, so that they are not verified at each
+/// Loads the base policies and `sources`. A test verifies the base policies, so that they are not verified at each
 /// start; `whole` verifies them, too.
 pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError> {
     let base = Source { file: BASE_FILE.to_owned(), text: BASE.to_owned(), examples: Some(BASE_EXAMPLES.to_owned()) };
@@ -156,13 +130,12 @@ pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError
         everything: OnceLock::new(),
         digest: crate::hex(&hash.finalize()),
         words: request::Words::new()?,
-        uses: request::Uses::of(sources.iter().filter(|source| !source.ships()).map(|source| source.text.as_str())),
+        uses: request::Uses::of(sources.iter().map(|source| source.text.as_str())),
         schema: None,
         texts,
         examples: Vec::new(),
     };
-    let twice = sources.iter().enumerate().any(|(n, s)| sources.iter().take(n).any(|other| other.text == s.text));
-    if !whole && !twice && sources.iter().all(Source::ships) {
+    if !whole && sources.is_empty() {
         return Ok(inner);
     }
     let everything = everything(&inner.texts)?;
@@ -184,10 +157,9 @@ pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError
     inner.schema = Some(schema);
     inner.everything = OnceLock::from(Some(everything));
     let mut verified = Vec::new();
-    // an operator's policy may forbid an effect that an example of a shipped policy allows, so shipped examples are
+    // an operator's policy may forbid an effect that an example of the base policies allows, so their examples are
     // verified only without operator policies
-    let alone = whole && inner.texts.iter().all(|source| source.file == BASE_FILE || source.ships());
-    for source in inner.texts.iter().filter(|source| alone || (source.file != BASE_FILE && !source.ships())) {
+    for source in inner.texts.iter().filter(|source| sources.is_empty() || source.file != BASE_FILE) {
         verified.extend(examples::verify(&inner, source)?);
     }
     inner.examples = verified;
@@ -200,8 +172,8 @@ pub(super) fn everything(texts: &[Source]) -> Result<Policies, PolicyError> {
     for source in texts {
         let parsed: PolicySet = source.text.parse().map_err(|e| syntax(source, &e))?;
         for policy in parsed.policies() {
-            // the shipped policies already use words
-            let upgraded = if source.file == BASE_FILE || source.ships() { None } else { words(source, policy)? };
+            // the base policies already use words
+            let upgraded = if source.file == BASE_FILE { None } else { words(source, policy)? };
             found.add(source, upgraded.as_ref().unwrap_or(policy))?;
         }
     }

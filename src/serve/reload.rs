@@ -159,6 +159,7 @@ fn weaker_guard(old: &Live, new: &Live) -> Vec<&'static str> {
             lenience(is.unknown_programs) > lenience(was.unknown_programs),
             "programs that are not known are stopped less",
         ),
+        (is.library != was.library, "the functions of the agents' Python code are described differently"),
         (is.mode != was.mode, "the model is consulted in other cases"),
         (was.judge && !is.judge, "no model checks any more whether an action follows injected instructions"),
         (old.guard.embeds() && !new.guard.embeds(), "there is no embedder any more"),

@@ -3,11 +3,14 @@
 use super::{Tool, ToolError};
 use crate::check::Outcome;
 use crate::effect::Kind;
-use crate::effect::{self, Effect, Target, Verb, shell::NoFiles};
+use crate::effect::python::Library;
+use crate::effect::shell::{NoFiles, Providing};
+use crate::effect::{self, Effect, Target, Verb};
 use crate::policy::{EffectFacts, Policy, Subject};
 use crate::{Action, effect::Who};
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 const NAME: &str = "permission_detector";
 /// Most columns, and most roles, in the arguments.
@@ -17,13 +20,14 @@ const MOST: usize = 256;
 #[derive(Debug, Clone)]
 pub struct PermissionDetector {
     policy: Policy,
+    library: Arc<Library>,
 }
 
 impl PermissionDetector {
-    /// A detector for these policies.
+    /// A detector for these policies, and for sources that call these functions of the agent's host.
     #[must_use]
-    pub fn new(policy: Policy) -> Self {
-        Self { policy }
+    pub fn new(policy: Policy, library: Arc<Library>) -> Self {
+        Self { policy, library }
     }
 
     fn look(&self, arguments: &Value) -> Result<Value, ToolError> {
@@ -76,7 +80,7 @@ impl PermissionDetector {
             }
             _ => return Err(self.wrong("exactly one of \"statement\", \"source\" and \"columns\" is needed")),
         };
-        Ok(effect::read(&action, who, &NoFiles).effects)
+        Ok(effect::read(&action, who, &Providing(&NoFiles, &self.library)).effects)
     }
 
     /// An argument that is a list of strings; `None` if the key is absent.

@@ -94,6 +94,9 @@ fn a_wrong_setting_is_told_with_its_place() {
     fs::write(&file, "[policy]\nfiles = [\"gone.cedar\"]\n").unwrap();
     let said = told(&["--config", file.to_str().unwrap(), "config", "check"], &[]);
     assert!(said.contains("gone.cedar"), "{said}");
+    fs::write(&file, "[profiles]\nfolders = [\"empty\"]\n").unwrap();
+    let said = told(&["--config", file.to_str().unwrap(), "config", "check"], &[]);
+    assert!(said.contains("neither policy.cedar nor calls.toml"), "{said}");
     // a hook with a wrong setting blocks
     let (code, out, _) = ran(agrail(home.path()).args(["--set", "guard.no_such=1", "hook", "claude-code"]));
     assert_eq!((code, out.as_str()), (2, ""));
@@ -365,4 +368,30 @@ fn a_file_that_is_being_written_is_read_whole_or_not_at_all() {
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
+}
+
+#[test]
+fn a_profile_decides_the_same_by_name_and_by_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("agrail.toml");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("eval/profiles/ehr");
+    let action = home.path().join("action.json");
+    let decide = |settings: &str, source: &str| {
+        fs::write(&file, settings).unwrap();
+        let context = json!({"agent": "ehr", "identity": {"name": "n", "roles": ["nursing"]}});
+        let body = json!({"action": {"type": "code", "language": "python", "source": source}, "context": context});
+        fs::write(&action, body.to_string()).unwrap();
+        ran(agrail(home.path()).arg("--config").arg(&file).args(["check", "--json", "--action"]).arg(&action)).0
+    };
+    let by_folder = format!("[profiles]\nfolders = [{:?}]\n", folder.to_str().unwrap());
+    // exit codes: 0 allow, 2 deny, 3 ask
+    for settings in ["[policy]\nfiles = [\"ehr\", \"web\"]\n", &by_folder] {
+        assert_eq!(decide(settings, "x = GetValue(LoadDB('lab'), 'labname')"), 0, "{settings}");
+        assert_eq!(decide(settings, "x = GetValue(LoadDB('cost'), 'cost')"), 2, "{settings}");
+    }
+    assert_eq!(
+        decide("", "x = GetValue(LoadDB('lab'), 'labname')"),
+        3,
+        "its functions are unknown without the profile"
+    );
 }

@@ -22,6 +22,7 @@ mod model;
 mod permission;
 mod policies;
 mod privilege;
+mod profiles;
 mod properties;
 mod provenance;
 mod public_api;

@@ -1,11 +1,12 @@
 //! More privilege never makes a verdict milder, and the headline tells the harm.
 
 use crate::guard::{context, decide};
+use crate::profiles::profile;
 use agrail::check::{Finding, Severity};
 use agrail::effect::Kind;
 use agrail::effect::Verb;
 use agrail::machine::Class;
-use agrail::policy::{EffectFacts, Policy, Source, Subject};
+use agrail::policy::{EffectFacts, Policy, Subject};
 use agrail::policy::{Known, TargetClass};
 use agrail::verdict::decide as gate;
 use agrail::{Decision, Guard, Verdict};
@@ -21,8 +22,7 @@ fn set_aside(findings: &[Finding]) -> Decision {
 
 #[test]
 fn no_policy_is_milder_with_privilege() {
-    let shipped: Vec<Source> = Source::shipped_names().filter_map(Source::shipped).collect();
-    let policy = Policy::load(&shipped).unwrap();
+    let policy = Policy::load(&["ehr", "web"].map(profile)).unwrap();
     let subject = Subject { name: "a".to_owned(), known: true, ..Subject::default() };
     let superuser = Subject { superuser: true, ..subject.clone() };
     let mut place = 0_u32;
@@ -117,8 +117,7 @@ async fn the_headline_is_the_harm() {
 
 #[test]
 fn no_advice_is_to_take_more_privilege() {
-    let shipped: Vec<Source> = Source::shipped_names().filter_map(Source::shipped).collect();
-    for rule in Policy::load(&shipped).unwrap().rules() {
+    for rule in Policy::load(&["ehr", "web"].map(profile)).unwrap().rules() {
         let advice = rule.advice.clone().unwrap_or_default().to_lowercase();
         let takes = ["sudo", "as root", "act as", "with privilege", "as the superuser", "superuser"];
         assert!(!takes.iter().any(|words| advice.contains(words)), "{}: {advice}", rule.id);

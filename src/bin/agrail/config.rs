@@ -3,11 +3,13 @@
 use crate::install::{Scope, codex_config, settings_file};
 use crate::layers::Places;
 use crate::model::ModelSection;
+use crate::profile;
 use crate::settled;
 use agrail::Guard;
 use agrail::action::Identity;
 use agrail::approvals::Approvals;
 use agrail::audit::Audit;
+use agrail::effect::python::Library;
 use agrail::embed::{MiniLm, Sources};
 use agrail::guard::{GuardBuilder, Settings, UnknownPrograms};
 use agrail::hook::Host;
@@ -26,6 +28,7 @@ use std::time::Duration;
 pub struct Config {
     pub guard: GuardSection,
     pub policy: PolicySection,
+    pub profiles: ProfilesSection,
     pub memory: MemorySection,
     pub embedder: EmbedderSection,
     pub model: ModelSection,
@@ -63,8 +66,16 @@ impl Default for GuardSection {
 #[serde(default, deny_unknown_fields)]
 pub struct PolicySection {
     /// Operator policies beside the universal ones: Cedar files, relative to the configuration file, and names of
-    /// shipped policies (`ehr`).
+    /// profiles (`ehr`, `web`).
     pub files: Vec<PathBuf>,
+}
+
+/// `[profiles]`
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProfilesSection {
+    /// Folders with rules for one kind of agent, relative to the configuration file (see `profile.rs`).
+    pub folders: Vec<PathBuf>,
 }
 
 /// `[memory]`
@@ -180,15 +191,26 @@ impl Config {
         folder.join(path)
     }
 
-    /// The shipped policies and the operator's.
+    /// The universal policies, the operator's and those of the profiles.
     pub fn policy(&self) -> Result<Policy> {
-        let sources = self
-            .policy
-            .files
-            .iter()
-            .map(|f| shipped(f).map_or_else(|| source(&self.beside(f)), Ok))
-            .collect::<Result<Vec<_>>>()?;
+        let load = |file: &PathBuf| profile::named_policy(file).map_or_else(|| source(&self.beside(file)), Ok);
+        let mut sources = self.policy.files.iter().map(load).collect::<Result<Vec<_>>>()?;
+        for folder in &self.profiles.folders {
+            sources.extend(profile::policy(&self.beside(folder))?);
+        }
         Ok(Policy::load(&sources)?)
+    }
+
+    /// The functions that the profiles describe.
+    fn library(&self) -> Result<Library> {
+        let mut library = Library::default();
+        for name in &self.policy.files {
+            library.extend(profile::named_library(name)?);
+        }
+        for folder in &self.profiles.folders {
+            library.extend(profile::library(&self.beside(folder))?);
+        }
+        Ok(library)
     }
 
     /// Path of the memory.
@@ -271,7 +293,8 @@ impl Config {
             self.model.prompts.as_deref().map(|p| self.beside(p)),
             self.model.criteria.as_deref().map(|p| self.beside(p)),
         ];
-        let policies = self.policy.files.iter().filter(|f| shipped(f).is_none()).map(|f| Some(self.beside(f)));
+        let files = self.policy.files.iter().filter(|name| profile::named_policy(name).is_none());
+        let policies = files.chain(&self.profiles.folders).map(|f| Some(self.beside(f)));
         let tokens = self.serve.tokens.iter().map(|token| Some(self.beside(&token.file)));
         let mut own = Vec::new();
         for path in
@@ -396,24 +419,20 @@ impl Config {
             other => bail!("guard.unknown_programs is \"{other}\"; it must be \"ask\", \"allow\" or \"deny\""),
         };
         settings.own = self.own();
+        settings.library = Arc::new(self.library()?);
         settings.ports.extend(self.serve.listen.map(|address| address.port()));
         Ok(settings)
     }
 }
 
-/// The shipped policies of this name, if there are any.
-fn shipped(name: &Path) -> Option<Source> {
-    name.to_str().and_then(Source::shipped)
-}
-
-/// A policy file with the examples beside it (`team.cedar`, `team.examples.toml`), or shipped policies.
+/// A policy file with the examples beside it (`team.cedar`, `team.examples.toml`), or the policies of a named profile.
 pub fn source(file: &Path) -> Result<Source> {
-    if let Some(source) = shipped(file) {
+    if let Some(source) = profile::named_policy(file) {
         return Ok(source);
     }
     let text = settled::text(file, "the policy file").with_context(|| {
-        let names: Vec<&str> = Source::shipped_names().collect();
-        format!("cannot load policies from {} (shipped policies: {})", file.display(), names.join(", "))
+        let path = file.display();
+        format!("cannot load policies from {path} (profiles without a folder: {})", profile::names().join(", "))
     })?;
     let beside = settled::present(file.with_extension("examples.toml"), "the examples file")?;
     let examples = beside.map(|beside| settled::text(&beside, "the examples file")).transpose()?;

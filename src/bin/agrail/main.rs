@@ -28,6 +28,7 @@ mod mcp;
 mod memory;
 mod model;
 mod policy;
+mod profile;
 mod research;
 mod serve;
 mod settled;

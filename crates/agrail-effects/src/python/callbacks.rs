@@ -22,13 +22,13 @@ impl Args {
     }
 }
 
-impl Reader {
+impl Reader<'_> {
     /// A function that is passed to code outside the program may be called there.
     pub(super) fn escape(&mut self, args: &Args, to: &str) {
         let last = to.rsplit('.').next().unwrap_or_default();
         for (i, value) in args.pos.iter().enumerate().filter(|(_, value)| value.callable()) {
             match value {
-                Value::Name(n) if self.table.is_module(n) || !acts(self.table.find(n)) => {
+                Value::Name(n) if self.table.is_module(n) || !acts(self.find(n)) => {
                     if self.table.is_module(n) && POWERFUL.contains(&&**n) && !LOOKING.contains(&last) {
                         self.unknown(&format!("{to}({n})"));
                     }
@@ -37,7 +37,7 @@ impl Reader {
             }
         }
         for (key, value) in &args.kw {
-            if value.callable() && !matches!(value, Value::Name(n) if !acts(self.table.find(n))) {
+            if value.callable() && !matches!(value, Value::Name(n) if !acts(self.find(n))) {
                 self.call_back_by_keyword(key, value, args);
             }
         }

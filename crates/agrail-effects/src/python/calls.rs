@@ -48,7 +48,7 @@ impl Args {
     }
 }
 
-impl Reader {
+impl Reader<'_> {
     pub(super) fn call(&mut self, src: &Rc<Source>, node: Node<'_>) -> Value {
         let Some(function) = field(node, "function") else { return Value::Hole };
         let callee = self.expr(src, function);
@@ -304,7 +304,7 @@ impl Reader {
                 }
                 (None, Some(base)) if !base.is_empty() => {
                     let full = format!("{base}.{name}");
-                    match self.table.find(&full) {
+                    match self.find(&full) {
                         Entry::Row(row) => self.apply(row, &full, Some(receiver), args),
                         _ => {
                             self.escape(&args, name);
@@ -336,7 +336,7 @@ impl Reader {
 
     fn method_of(&mut self, kind: &str, receiver: &Value, name: &str, args: Args) -> Value {
         let full = format!("{kind}.{name}");
-        match self.table.find(&full) {
+        match self.find(&full) {
             Entry::Row(row) => self.apply(row, &full, Some(receiver), args),
             _ => self.plain_method(kind, receiver, name, args),
         }
@@ -344,7 +344,7 @@ impl Reader {
 
     /// Calls a method of an unknown value. It has an effect only if the table has a row for the method's name.
     pub(super) fn telling(&mut self, receiver: &Value, name: &str, args: Args) -> Value {
-        let known = match self.table.find(&format!("?.{name}")) {
+        let known = match self.find(&format!("?.{name}")) {
             Entry::Row(row) => self.apply(row, &format!(".{name}"), Some(&Value::Hole), args),
             _ => {
                 self.escape(&args, name);
@@ -362,20 +362,20 @@ impl Reader {
             self.unknown(&name);
             return Value::Hole;
         }
-        let data = matches!(self.table.find(&name), Entry::Row(row) if row.special.is_some_and(Special::of_data_agent));
+        let data = matches!(self.find(&name), Entry::Row(row) if row.special.is_some_and(Special::of_data_agent));
         if !data {
             self.given_rows(&name, &args);
         }
         if let Some(value) = self.builtin(&name, &args) {
             // a callback in a keyword argument is called for each item
-            for key in
-                args.kw.iter().map(|(_, v)| v).filter(|v| matches!(v, Value::Name(n) if acts(self.table.find(n))))
-            {
-                self.call_value(&key.clone(), Args::unknown(), "");
+            let acting = |v: &&Value| matches!(v, Value::Name(n) if acts(self.find(n)));
+            let callbacks: Vec<Value> = args.kw.iter().map(|(_, v)| v).filter(acting).cloned().collect();
+            for callback in callbacks {
+                self.call_value(&callback, Args::unknown(), "");
             }
             return value;
         }
-        match self.table.find(&name) {
+        match self.find(&name) {
             Entry::Row(row) => self.apply(row, &name, None, args),
             Entry::Harmless => {
                 self.escape(&args, &name);
@@ -417,7 +417,7 @@ impl Reader {
     }
 
     /// Reports the effects of a row of the table and returns the result of the call.
-    pub(super) fn apply(&mut self, row: &'static Row, via: &str, receiver: Option<&Value>, args: Args) -> Value {
+    pub(super) fn apply(&mut self, row: &Row, via: &str, receiver: Option<&Value>, args: Args) -> Value {
         if let Some(special) = row.special
             && let Some(value) = self.special(special, &Invocation { row, via, receiver, args: &args })
         {
@@ -463,7 +463,7 @@ impl Reader {
     }
 }
 
-pub(super) fn acts(entry: Entry) -> bool {
+pub(super) fn acts(entry: Entry<'_>) -> bool {
     matches!(entry, Entry::Row(_))
 }
 

@@ -16,7 +16,7 @@ struct Made {
     open: Option<(Value, f64)>,
 }
 
-impl Reader {
+impl Reader<'_> {
     pub(super) fn comprehension(&mut self, src: &Rc<Source>, node: Node<'_>) -> Value {
         let Some(body) = field(node, "body") else { return Value::Hole };
         let clauses: Vec<_> =

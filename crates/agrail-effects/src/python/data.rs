@@ -1,7 +1,8 @@
-//! Calls of data agents, which load, filter and read tables by name.
+//! Calls of data agents, which load, filter and read tables by name. The rows of a library (`special = "data ..."`)
+//! name the functions; here they are called `load_table`, `filter_rows`, `get_value` and `run_sql`.
 //!
-//! 1. `LoadDB('t')` returns a table, `FilterDB(db, 'a=1||max(b)')` some of its rows, `GetValue(db, 'a, mean')` values
-//!    of a column, `SQLInterpreter('select ...')` the result of a statement. A table is an object of kind [`TABLE`].
+//! 1. `load_table('t')` returns a table, `filter_rows(db, 'a=1||max(b)')` some of its rows, `get_value(db, 'a, mean')` values
+//!    of a column, `run_sql('select ...')` the result of a statement. A table is an object of kind [`TABLE`].
 //! 2. Every column that is named counts, including those of conditions, which reveal something about the rows. Any
 //!    other use of a table (printing, iterating, indexing) reads `t.*`, every column.
 //! 3. If a table or column is not constant, [`UNKNOWN_SPAN`] takes its place, and the caller turns it into an unknown
@@ -13,7 +14,11 @@
 use super::Reader;
 use super::calls::Args;
 use super::row::Special;
+use super::special::Invocation;
 use super::values::{self, UNKNOWN_SPAN, Value, text};
+
+/// Role of a complete SQL statement: one that does not parse is unknown.
+pub const STATEMENT: &str = "script:statement";
 
 /// Kind of object: rows of a table. Its target is the name of the table.
 pub(super) const TABLE: &str = "rows of a table";
@@ -28,9 +33,10 @@ const SIZES: [&str; 3] = ["empty", "shape", "size"];
 /// Functions that reveal only the number of rows, or whether there are any.
 const COUNTING: [&str; 5] = ["len", "bool", "isinstance", "type", "id"];
 
-impl Reader {
+impl Reader<'_> {
     /// Interprets a call of a data agent. `None`: the row of the call applies.
-    pub(super) fn data(&mut self, special: Special, args: &Args, via: &str) -> Option<Value> {
+    pub(super) fn data(&mut self, special: Special, call: &Invocation<'_>) -> Option<Value> {
+        let Invocation { row, via, args, .. } = *call;
         Some(match special {
             Special::DataLoad => {
                 let tables = args.get(0, "table").unwrap_or(Value::Hole);
@@ -59,13 +65,20 @@ impl Reader {
                 Value::Hole
             }
             Special::DataHelp => Value::Local,
+            Special::DataSql => {
+                let statement = args.get(0, row.keyword.as_deref().unwrap_or_default()).unwrap_or(Value::Hole);
+                self.emit(STATEMENT, &statement, false, None, via);
+                self.escape(args, via);
+                Value::Local
+            }
             _ => return None,
         })
     }
 
     /// Whether a source mentions a function that reads data.
     fn reads_data(&self) -> bool {
-        self.sources.iter().any(|s| ["LoadDB", "SQLInterpreter"].iter().any(|n| s.text.contains(n)))
+        let mut readers = self.library.readers();
+        readers.any(|name| self.sources.iter().any(|source| source.text.contains(name)))
     }
 
     /// Reports the columns named by a text, for every table to which the rows may belong.
@@ -209,6 +222,7 @@ fn listed(text: &str) -> Vec<String> {
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 mod tests {
     use super::*;
+    use crate::python::Library;
 
     #[test]
     fn conditions_name_their_columns() {
@@ -230,21 +244,31 @@ mod tests {
         assert_eq!(listed(""), [UNKNOWN_SPAN.to_string()]);
     }
 
+    const LIBRARY: &str = r#"
+        call = [
+            { name = "load_table", special = "data load" },
+            { name = "filter_rows", special = "data filter" },
+            { name = "get_value", special = "data value" },
+            { name = "run_sql", special = "data sql" },
+            { name = "calendar", special = "data help" },
+        ]"#;
+
     fn calls(source: &str) -> Vec<String> {
-        let reading = super::super::read(source);
+        let library: Library = toml::from_str(LIBRARY).unwrap();
+        let reading = crate::python::read(source, &library);
         assert!(reading.complete, "{:?}", reading.problems);
         reading.calls.iter().map(|c| format!("{} {}", c.role, c.target)).collect()
     }
 
     #[test]
     fn rows_are_followed_into_functions_and_loops() {
-        let source = "def one(t, c):\n    return GetValue(FilterDB(LoadDB(t), 'id=%d' % 4), c)\nfor c in ['a', 'b']:\n    print(one('goods', c))\n";
+        let source = "def one(t, c):\n    return get_value(filter_rows(load_table(t), 'id=%d' % 4), c)\nfor c in ['a', 'b']:\n    print(one('goods', c))\n";
         let found = calls(source);
         for want in ["select:table goods", "select:column goods.id", "select:column goods.a", "select:column goods.b"] {
             assert!(found.contains(&want.to_string()), "{found:?}");
         }
         assert_eq!(found.len(), 4, "{found:?}");
-        let found = calls("d = LoadDB('a')\nif x:\n    d = LoadDB('b')\nGetValue(d, f\"{'n'}ame\")\n");
+        let found = calls("d = load_table('a')\nif x:\n    d = load_table('b')\nget_value(d, f\"{'n'}ame\")\n");
         assert!(found.contains(&"select:column a.name".into()) && found.contains(&"select:column b.name".into()));
     }
 
@@ -262,34 +286,52 @@ mod tests {
             "x = f'{d}'",
             "x = '{}'.format(d)",
         ] {
-            let found = calls(&format!("d = LoadDB('goods')\n{use_}\n"));
+            let found = calls(&format!("d = load_table('goods')\n{use_}\n"));
             assert!(found.contains(&"select:column goods.*".into()), "{use_}: {found:?}");
         }
-        assert_eq!(calls("d = LoadDB('goods')\nn = len(d)\nif d.empty:\n    n = 0\n"), ["select:table goods"]);
-        let found = calls("for row in LoadDB('goods'):\n    if row['price'] > 3:\n        n = 1\n");
+        assert_eq!(calls("d = load_table('goods')\nn = len(d)\nif d.empty:\n    n = 0\n"), ["select:table goods"]);
+        let found = calls("for row in load_table('goods'):\n    if row['price'] > 3:\n        n = 1\n");
         assert_eq!(
             found,
             ["select:table goods", "select:column goods.price"],
             "a row is read by the columns that are used"
         );
-        assert!(calls("d = LoadDB('goods')\nx = d['price'].tolist()\n").contains(&"select:column goods.price".into()));
+        assert!(
+            calls("d = load_table('goods')\nx = d['price'].tolist()\n").contains(&"select:column goods.price".into())
+        );
     }
 
     #[test]
     fn non_constant_names_become_unknown_spans() {
-        for source in
-            ["LoadDB(input())", "GetValue(x, 'a')", "GetValue(LoadDB('t'), input())", "FilterDB(LoadDB('t'), y)"]
-        {
+        for source in [
+            "load_table(input())",
+            "get_value(x, 'a')",
+            "get_value(load_table('t'), input())",
+            "filter_rows(load_table('t'), y)",
+        ] {
             assert!(calls(source).iter().any(|c| c.contains(UNKNOWN_SPAN)), "{source}");
         }
     }
 
     #[test]
     fn own_functions_replace_data_functions() {
-        assert_eq!(calls("def LoadDB(t):\n    return [1]\nx = LoadDB('goods')\n"), Vec::<String>::new());
-        let found = calls("import os\nLoadDB('goods')\nos.remove('/a')\n");
+        assert_eq!(calls("def load_table(t):\n    return [1]\nx = load_table('goods')\n"), Vec::<String>::new());
+        let found = calls("import os\nload_table('goods')\nos.remove('/a')\n");
         assert_eq!(found, ["select:table goods", "delete /a"]);
-        assert!(calls("Calendar('-1 day')").iter().any(|c| c.starts_with("unknown")));
-        assert_eq!(calls("d = Calendar('-1 day')\nLoadDB('goods')"), ["select:table goods"]);
+        assert!(calls("calendar('-1 day')").iter().any(|c| c.starts_with("unknown")));
+        assert_eq!(calls("d = calendar('-1 day')\nload_table('goods')"), ["select:table goods"]);
+        assert_eq!(calls("x = run_sql('select a from b')"), ["script:statement select a from b"]);
+    }
+
+    #[test]
+    fn library_does_not_replace_known_functions() {
+        let library: Library =
+            toml::from_str("call = [{ name = \"os.remove\", role = \"read\", target = 0 }]").unwrap();
+        let reading = crate::python::read("import os\nos.remove('/a')", &library);
+        assert_eq!(reading.calls[0].role, "delete");
+        assert!(toml::from_str::<Library>("call = [{ name = \"f\", role = \"remvoe\" }]").is_err());
+        assert!(toml::from_str::<Library>("call = [{ name = \"f\", special = \"data laod\" }]").is_err());
+        let wrong = "call = [{ name = \"f\", special = \"data load\", examples = [[\"f('a')\", \"delete a\"]] }]";
+        assert!(toml::from_str::<Library>(wrong).unwrap().verify().is_err());
     }
 }

@@ -8,7 +8,7 @@ use super::{Reader, Source};
 use std::rc::Rc;
 use tree_sitter::Node;
 
-impl Reader {
+impl Reader<'_> {
     pub(super) fn expr(&mut self, src: &Rc<Source>, node: Node<'_>) -> Value {
         self.depth += 1;
         let value = if self.step(1) { self.expr_inner(src, node) } else { Value::Hole };
@@ -142,7 +142,7 @@ impl Reader {
             _ => {
                 for module in self.starred.clone() {
                     let full = self.table.canonical(&format!("{module}.{name}"));
-                    if self.table.is_module(&full) || !matches!(self.table.find(&full), super::table::Entry::Missing) {
+                    if self.table.is_module(&full) || !matches!(self.find(&full), super::table::Entry::Missing) {
                         return self.attribute(&Value::Name(module.into()), name);
                     }
                 }

@@ -148,7 +148,7 @@ fn idle(src: &Source, body: Node<'_>) -> bool {
     )
 }
 
-impl Reader {
+impl Reader<'_> {
     /// Undoes all assignments since `mark` and returns the values they had made.
     pub(super) fn undo(&mut self, mark: usize) -> HashMap<(usize, String), Option<Value>> {
         let mut made = HashMap::new();

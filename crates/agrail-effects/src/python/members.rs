@@ -11,7 +11,7 @@ use tree_sitter::Node;
 const IMPORTED: [&str; 10] =
     ["os", "sys", "subprocess", "shutil", "codecs", "builtins", "socket", "ctypes", "pty", "importlib"];
 
-impl Reader {
+impl Reader<'_> {
     pub(super) fn attribute(&mut self, object: &Value, name: &str) -> Value {
         match object {
             Value::Any(choices) => {

@@ -5,6 +5,7 @@
 //!    containers, decoders and `exec`; a value that is not constant is a hole. Both branches of every `if` count.
 //! 3. Each call to something outside the program is looked up in `calls.toml` (`table`) and becomes a [`Call`]. A name
 //!    that the table lacks is `unknown`; it is never dropped.
+//!    A [`Library`] adds the functions that the agent's host provides.
 //! 4. Loops carry a weight, so that unbounded growth becomes `exhaust`.
 //!
 //! Size, nesting, steps and calls are bounded; a reading that reaches a bound is incomplete.
@@ -15,11 +16,13 @@ mod calls;
 mod comprehensions;
 mod data;
 mod expressions;
+#[cfg(test)]
+mod file;
 mod flow;
+mod library;
 mod members;
 mod operators;
 mod row;
-#[cfg(test)]
 mod source;
 mod special;
 mod statements;
@@ -30,8 +33,12 @@ mod variables;
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+use table::{Entry, Table};
 use tree_sitter::{Node, Parser, Tree};
 use values::{Class, Function, UNKNOWN_SPAN, Value};
+
+pub(crate) use data::STATEMENT;
+pub use library::Library;
 
 /// Longest source that is parsed, in bytes.
 const MAX_SOURCE: usize = 256 * 1024;
@@ -73,13 +80,14 @@ pub struct Reading {
     pub problems: Vec<String>,
 }
 
-/// Interprets Python source. Never fails: the reading contains everything that could not be interpreted.
+/// Interprets Python source, which may call the functions of the host's library. Never fails: the reading contains
+/// everything that could not be interpreted.
 #[must_use]
-pub fn read(source: &str) -> Reading {
+pub fn read(source: &str, library: &Library) -> Reading {
     let Some(table) = table::table() else {
         return Reading { problems: vec!["the table of calls does not decode".into()], ..Reading::default() };
     };
-    let mut reader = Reader::new(table);
+    let mut reader = Reader::new(table, library);
     reader.source(source, "source");
     reader.answered();
     reader.read_uncalled();
@@ -118,8 +126,10 @@ struct Frame {
     forks: usize,
 }
 
-struct Reader {
-    table: &'static table::Table,
+struct Reader<'t> {
+    table: &'t Table,
+    /// Functions of the agent's host.
+    library: &'t Library,
     calls: Vec<Call>,
     problems: Vec<String>,
     sources: Vec<Rc<Source>>,
@@ -150,10 +160,11 @@ struct Reader {
     loads: bool,
 }
 
-impl Reader {
-    fn new(table: &'static table::Table) -> Self {
+impl<'t> Reader<'t> {
+    fn new(table: &'t Table, library: &'t Library) -> Self {
         Reader {
             table,
+            library,
             calls: vec![],
             problems: vec![],
             sources: vec![],
@@ -174,6 +185,14 @@ impl Reader {
             depth: 0,
             nested_sources: 0,
             loads: false,
+        }
+    }
+
+    /// The row of a name, or whether the name is known to be harmless. The host's functions do not replace known ones.
+    fn find(&self, name: &str) -> Entry<'t> {
+        match self.table.find(name) {
+            Entry::Missing => self.library.row(name).map_or(Entry::Missing, Entry::Row),
+            known => known,
         }
     }
 

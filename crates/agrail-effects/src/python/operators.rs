@@ -18,7 +18,7 @@ pub(super) struct Compared {
 /// Most texts taken from one comparison.
 const MAX_COMPARED: usize = 8;
 
-impl Reader {
+impl Reader<'_> {
     /// Evaluates a chain of operators. It leans to the left: its spine is walked iteratively instead of by recursion.
     pub(super) fn binary(&mut self, src: &Rc<Source>, node: Node<'_>) -> Value {
         let mut spine = vec![node];

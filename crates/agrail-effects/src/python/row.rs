@@ -22,7 +22,7 @@ pub struct Calls {
 }
 
 /// Effects and result of a call.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// The role of the target; empty if the call has no effect.
     pub role: String,
@@ -47,7 +47,7 @@ pub struct Row {
 }
 
 /// A further effect of a call.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// The role of the target.
     pub role: String,

@@ -1,24 +1,29 @@
-//! The format of `calls.toml`. `build.rs` uses it to compile the shipped rows.
+//! The format of a row.
 
-use super::row::{Calls, Constant, Part, Place, Row, Special};
+use super::row::{Part, Place, Row, Special};
 use serde::Deserialize;
-use std::collections::BTreeMap;
 
-/// A file of rows.
+/// The rows of a library.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct File {
-    alias: BTreeMap<String, String>,
-    constants: BTreeMap<String, RawConstant>,
-    pure: Vec<String>,
-    harmless: Vec<String>,
-    builtins: Vec<String>,
+pub struct LibraryFile {
     call: Vec<RawRow>,
 }
 
+impl LibraryFile {
+    /// Names, semantics and examples of each row.
+    pub fn rows(self) -> impl Iterator<Item = (Vec<String>, Row, Vec<Vec<String>>)> {
+        self.call.into_iter().map(|mut raw| {
+            let examples = std::mem::take(&mut raw.examples);
+            (raw.names().to_vec(), raw.into(), examples)
+        })
+    }
+}
+
+/// A row as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawRow {
+pub struct RawRow {
     name: Names,
     #[serde(default)]
     role: String,
@@ -36,7 +41,7 @@ struct RawRow {
     special: Option<Special>,
     /// `[source, effect, effect...]`
     #[serde(default)]
-    examples: Vec<Vec<String>>,
+    pub examples: Vec<Vec<String>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -59,49 +64,18 @@ enum RawPlace {
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum RawConstant {
-    Number(i64),
-    Text(String),
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
 enum Names {
     One(String),
     Many(Vec<String>),
 }
 
-impl Names {
-    fn as_slice(&self) -> &[String] {
-        match self {
-            Self::One(name) => std::slice::from_ref(name),
-            Self::Many(names) => names,
+impl RawRow {
+    /// The dotted names that the row describes.
+    pub fn names(&self) -> &[String] {
+        match &self.name {
+            Names::One(name) => std::slice::from_ref(name),
+            Names::Many(names) => names,
         }
-    }
-}
-
-impl File {
-    /// The names of each row, and its examples: source, then the effects.
-    pub fn examples(&self) -> impl Iterator<Item = (&[String], &[Vec<String>])> {
-        self.call.iter().map(|row| (row.name.as_slice(), row.examples.as_slice()))
-    }
-}
-
-impl From<File> for Calls {
-    fn from(file: File) -> Self {
-        let mut calls = Self {
-            alias: file.alias.into_iter().collect(),
-            constants: file.constants.into_iter().map(|(name, value)| (name, value.into())).collect(),
-            pure: file.pure,
-            harmless: file.harmless,
-            builtins: file.builtins,
-            ..Self::default()
-        };
-        for (at, raw) in file.call.into_iter().enumerate() {
-            calls.names.extend(raw.name.as_slice().iter().map(|name| (name.clone(), at)));
-            calls.rows.push(raw.into());
-        }
-        calls
     }
 }
 
@@ -137,15 +111,6 @@ impl From<RawPlace> for Place {
                 Some(text) => Self::Text(text.to_owned()),
                 None => Self::Keyword(word.trim_end_matches('=').to_owned()),
             },
-        }
-    }
-}
-
-impl From<RawConstant> for Constant {
-    fn from(raw: RawConstant) -> Self {
-        match raw {
-            RawConstant::Number(number) => Self::Number(number),
-            RawConstant::Text(text) => Self::Text(text),
         }
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn fields<'t>(node: Node<'t>, name: &str) -> Vec<Node<'t>> {
     node.children_by_field_name(name, &mut cursor).collect()
 }
 
-impl Reader {
+impl Reader<'_> {
     pub(super) fn module(&mut self, src: &Rc<Source>, _at: usize) -> Value {
         let root = src.tree.root_node();
         let statements = named(root);
@@ -165,7 +165,7 @@ impl Reader {
             let with = self.expr(src, decorator);
             let name = field(definition, "name").map(|n| src.of(n).to_string()).unwrap_or_default();
             if let Value::Name(outside) = &with
-                && acts(self.table.find(outside))
+                && acts(self.find(outside))
             {
                 self.call_value(&with, Args::unknown(), "a decorator");
             }
@@ -211,9 +211,9 @@ impl Reader {
         self.frames.pop();
         members.extend(self.scopes.pop().unwrap_or_default());
         // methods that the language itself calls
-        let hooks = members.iter().filter(|(name, value)| {
-            name.starts_with("__") && matches!(value, Value::Name(n) if acts(self.table.find(n)))
-        });
+        let hooks = members
+            .iter()
+            .filter(|(name, value)| name.starts_with("__") && matches!(value, Value::Name(n) if acts(self.find(n))));
         for (name, _) in hooks.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>() {
             self.unknown(&format!("{name} is a function that acts"));
         }

@@ -6,7 +6,7 @@ use super::{Reader, Source};
 use std::rc::Rc;
 use tree_sitter::Node;
 
-impl Reader {
+impl Reader<'_> {
     pub(super) fn string(&mut self, src: &Rc<Source>, node: Node<'_>) -> Value {
         let mut out = Value::Text("".into());
         let mut prefix = String::new();

@@ -22,8 +22,8 @@ pub struct Table {
 }
 
 /// The table's entry for a dotted name.
-pub enum Entry {
-    Row(&'static Row),
+pub enum Entry<'t> {
+    Row(&'t Row),
     Harmless,
     Missing,
 }
@@ -76,7 +76,7 @@ impl Table {
     }
 
     /// The row of a name, or whether the name is known to be harmless.
-    pub fn find(&'static self, name: &str) -> Entry {
+    pub fn find(&self, name: &str) -> Entry<'_> {
         if let Some(row) = self.names.get(name).and_then(|i| self.rows.get(*i)) {
             return Entry::Row(row);
         }
@@ -102,7 +102,8 @@ impl Table {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 mod tests {
-    use super::super::source::File;
+    use super::super::Library;
+    use super::super::file::File;
     use super::*;
 
     #[test]
@@ -114,7 +115,7 @@ mod tests {
                 wrong.push(format!("{}: no example", names.join(" ")))
             }
             for example in examples {
-                let reading = super::super::read(&example[0]);
+                let reading = super::super::read(&example[0], &Library::NONE);
                 let mut got: Vec<_> = reading
                     .calls
                     .iter()

@@ -7,7 +7,7 @@ use super::{Reader, Source};
 use std::rc::Rc;
 use tree_sitter::Node;
 
-impl Reader {
+impl Reader<'_> {
     pub(super) fn lookup(&self, name: &str) -> Option<Value> {
         let base = self.frames.last().map_or(0, |f| f.base);
         let own = self.scopes.iter().skip(base.max(1)).rev().find_map(|s| s.get(name));

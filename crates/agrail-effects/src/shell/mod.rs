@@ -45,6 +45,7 @@ mod wrappers;
 
 use super::{Cause, Effect, Target, UNKNOWN_SPAN, Verb};
 use crate::Kind;
+use crate::python::Library;
 use state::State;
 use std::collections::HashSet;
 
@@ -71,6 +72,12 @@ pub trait FileSource {
     fn typed(&self) -> bool {
         false
     }
+
+    /// The functions that the host provides to the agent's Python code.
+    fn library(&self) -> &Library {
+        static NONE: Library = Library::NONE;
+        &NONE
+    }
 }
 
 /// The same file source on a host that can type into a program that it keeps running.
@@ -87,6 +94,31 @@ impl FileSource for Typing<'_> {
 
     fn typed(&self) -> bool {
         true
+    }
+
+    fn library(&self) -> &Library {
+        self.0.library()
+    }
+}
+
+/// The same file source on a host that provides these functions to the agent's Python code.
+pub struct Providing<'a>(pub &'a dyn FileSource, pub &'a Library);
+
+impl FileSource for Providing<'_> {
+    fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, ReadError> {
+        self.0.script(path, max)
+    }
+
+    fn folder(&self, path: &str) -> Option<bool> {
+        self.0.folder(path)
+    }
+
+    fn typed(&self) -> bool {
+        self.0.typed()
+    }
+
+    fn library(&self) -> &Library {
+        self.1
     }
 }
 

@@ -113,7 +113,7 @@ impl Shell<'_> {
             self.unknown(Cause::Dynamic, "parts of the source are not constant", how);
         }
         self.via.push(how.to_owned());
-        let reading = crate::python::read(text);
+        let reading = crate::python::read(text, self.around.library());
         if !reading.complete {
             self.unknown(Cause::Parse, reading.problems.first().map_or("python source", String::as_str), "python");
         }
@@ -130,8 +130,8 @@ impl Shell<'_> {
             };
             match role {
                 Role::Script(language) => {
-                    if language == "sql" && call.via == "SQLInterpreter" {
-                        // the complete argument is a statement, so that one that does not parse is unknown
+                    if call.role == crate::python::STATEMENT {
+                        // a statement that does not parse is unknown
                         for effect in crate::sql::read(&call.target) {
                             self.add(effect);
                         }

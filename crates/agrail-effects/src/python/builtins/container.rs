@@ -4,7 +4,7 @@ use crate::python::Reader;
 use crate::python::calls::Args;
 use crate::python::values::{self, Value, either, list, many};
 
-impl Reader {
+impl Reader<'_> {
     /// Computes a method of a list, dictionary or other collection.
     pub(super) fn collection_method(&mut self, receiver: &Value, name: &str, args: Args) -> Value {
         let a = args.at(0);

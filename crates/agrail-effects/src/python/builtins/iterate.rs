@@ -7,7 +7,7 @@ use crate::python::values::{self, Value, lift, list, many, text};
 /// Most items to which `map` and `filter` apply their function one by one.
 const MAX_MAPPED: usize = 512;
 
-impl Reader {
+impl Reader<'_> {
     /// Computes a function on collections.
     pub(super) fn collection(&mut self, name: &str, first: &Value, args: &Args) -> Option<Value> {
         Some(match name {

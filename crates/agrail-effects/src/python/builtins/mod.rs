@@ -12,7 +12,7 @@ use super::Reader;
 use super::calls::Args;
 use super::values::{Value, either};
 
-impl Reader {
+impl Reader<'_> {
     /// Computes a built-in function by name; `None` if it is none of them.
     pub(super) fn builtin(&mut self, name: &str, args: &Args) -> Option<Value> {
         let first = args.at(0);

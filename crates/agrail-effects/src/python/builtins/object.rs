@@ -5,7 +5,7 @@ use crate::python::calls::Args;
 use crate::python::special::command_line;
 use crate::python::values::{self, UNKNOWN_SPAN, Value, either, list, many, text};
 
-impl Reader {
+impl Reader<'_> {
     /// Computes a function that reflects on values or wraps them.
     pub(super) fn reflected(&mut self, name: &str, first: &Value, args: &Args) -> Option<Value> {
         Some(match name {

@@ -5,7 +5,7 @@ use crate::python::calls::Args;
 use crate::python::members::environment;
 use crate::python::values::{self, UNKNOWN_SPAN, Value, either, lift, list, text};
 
-impl Reader {
+impl Reader<'_> {
     /// Computes a path, or a value of the environment in which the program runs.
     pub(super) fn path(&mut self, name: &str, first: &Value, args: &Args) -> Option<Value> {
         Some(match name {

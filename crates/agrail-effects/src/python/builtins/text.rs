@@ -6,7 +6,7 @@ use crate::python::calls::Args;
 use crate::python::strings::format_value;
 use crate::python::values::{self, UNKNOWN_SPAN, Value, bytes_of, list, many, text};
 
-impl Reader {
+impl Reader<'_> {
     /// Computes a method of a text.
     pub(super) fn text_method(&mut self, t: &str, receiver: &Value, name: &str, args: &Args) -> Value {
         match name {

@@ -6,7 +6,7 @@ use crate::python::calls::{Args, quote};
 use crate::python::row::Special;
 use crate::python::values::{UNKNOWN_SPAN, Value, list, text};
 
-impl Reader {
+impl Reader<'_> {
     /// Calls that run code, or load data that may run code.
     pub(super) fn code_call(&mut self, special: Special, call: &Invocation<'_>) -> Option<Value> {
         let args = call.args;

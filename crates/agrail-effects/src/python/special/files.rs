@@ -10,7 +10,7 @@ pub(super) const EXHAUSTING: i128 = 100_000_000_000;
 /// The mode of a file that is opened with unknown flags.
 const HOLE_MODE: &str = "\u{FFFC}";
 
-impl Reader {
+impl Reader<'_> {
     /// Calls on one file.
     pub(super) fn file_call(&mut self, special: Special, call: &Invocation<'_>) -> Option<Value> {
         let args = call.args;

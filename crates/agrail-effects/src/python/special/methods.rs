@@ -7,7 +7,7 @@ use crate::python::calls::Args;
 use crate::python::table::Entry;
 use crate::python::values::{self, Value, many, text};
 
-impl Reader {
+impl Reader<'_> {
     /// Methods of known objects that need no row: writing to a file makes it grow.
     pub(in crate::python) fn plain_method(&mut self, kind: &str, receiver: &Value, name: &str, args: Args) -> Value {
         match (kind, name) {
@@ -44,7 +44,7 @@ impl Reader {
                 self.escape(&args, name);
                 Value::Hole
             }
-            _ => match self.table.find(&format!("{kind}.{name}")) {
+            _ => match self.find(&format!("{kind}.{name}")) {
                 Entry::Harmless => {
                     self.escape(&args, name);
                     Value::Hole

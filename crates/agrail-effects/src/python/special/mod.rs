@@ -14,7 +14,7 @@ use super::values::{UNKNOWN_SPAN, Value, lift, text};
 /// A call for which the table has a row.
 #[derive(Clone, Copy)]
 pub(super) struct Invocation<'a> {
-    pub row: &'static Row,
+    pub row: &'a Row,
     /// Name of the called function.
     pub via: &'a str,
     /// The object whose method is called.
@@ -30,12 +30,12 @@ impl Invocation<'_> {
     }
 }
 
-impl Reader {
+impl Reader<'_> {
     /// Interprets a special call. `Some`: the call is complete. `None`: the row applies unchanged.
     pub(super) fn special(&mut self, special: Special, call: &Invocation<'_>) -> Option<Value> {
         match special {
             Special::DataLoad | Special::DataFilter | Special::DataValue | Special::DataSql | Special::DataHelp => {
-                self.data(special, call.args, call.via)
+                self.data(special, call)
             }
             Special::Open
             | Special::OsOpen

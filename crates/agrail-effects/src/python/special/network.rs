@@ -5,7 +5,7 @@ use crate::python::Reader;
 use crate::python::row::Special;
 use crate::python::values::{self, Value, list};
 
-impl Reader {
+impl Reader<'_> {
     /// Calls that talk to another host.
     pub(super) fn network_call(&mut self, special: Special, call: &Invocation<'_>) -> Option<Value> {
         let args = call.args;

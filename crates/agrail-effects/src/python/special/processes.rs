@@ -6,7 +6,7 @@ use crate::python::calls::Args;
 use crate::python::row::Special;
 use crate::python::values::{self, UNKNOWN_SPAN, Value, many};
 
-impl Reader {
+impl Reader<'_> {
     /// Calls on processes and their environment.
     pub(super) fn process_call(&mut self, special: Special, call: &Invocation<'_>) -> Option<Value> {
         let args = call.args;
