@@ -98,7 +98,9 @@ impl Shell<'_> {
     /// Interprets the input of an interpreter without a script, unless it only displays information about itself.
     fn input_script(&mut self, language: &str, program: &str, words: &[String], stdin: &Output) {
         if words.iter().any(|w| matches!(w.as_str(), "--version" | "-V" | "-v" | "--help" | "-h")) {
-        } else if stdin.piped || words.iter().any(|w| w == "-") {
+            return;
+        }
+        if stdin.piped || words.iter().any(|w| w == "-") {
             self.run_input(language, program, stdin);
         } else {
             self.waits(program, stdin);

@@ -37,7 +37,7 @@ impl Shell<'_> {
             of.filter_map(|given| given.value.clone())
         };
         let folder = values(["-C", "--directory"]).fold(".".to_owned(), |folder, named| inside(&folder, &named));
-        let file = values(["--file", "--makefile"]).last();
+        let file = values(["--file", "--makefile"]).next_back();
         let evals: Vec<String> = values(["-E", "--eval"]).collect();
         let (mut given, mut goals) = (HashMap::new(), Vec::new());
         for word in operands {

@@ -1,11 +1,13 @@
 //! Effects of shell scripts, found with a real parser (tree-sitter-bash).
 //!
-//! 1. [`syntax`] walks the syntax tree in the order of execution: lists, pipes, loops, functions, redirections.
+//! 1. [`syntax`] walks the syntax tree in the order of execution: lists, pipes, functions; `loops` and `redirect` have
+//!    their own files. `branch` treats code that may not run, `state` is what a child inherits.
 //! 2. [`word`] expands words as far as they are constant: quotes, variables, `~`, braces, substitutions. `parameter`
 //!    expands the forms of `${…}` with all their possible values.
-//! 3. [`command`] unwraps programs that run other commands (sudo, env, xargs, `sh -c`, find -exec ...) and looks up all
-//!    others in the table of command semantics.
-//! 4. `source` interprets code from files and streams; `content` tracks what the action itself writes to files.
+//! 3. [`command`] looks a program up in the table of command semantics; `roles` adds the effects of its arguments, and
+//!    [`special`] finds the method for a program with its own small language (sudo, env, xargs, `sh -c`, find -exec ...).
+//! 4. `source` interprets code from files and streams, `foreign` source in languages without a parser; `content` tracks
+//!    what the action itself writes to files.
 //! 5. Anything that does not parse, is not constant or exceeds a budget becomes an unknown effect in addition to the
 //!    other effects.
 
