@@ -116,7 +116,6 @@ fn subject(context: &Context, account: &Account) -> Subject {
         groups: account.groups.iter().map(|(_, name)| name.clone()).collect(),
         roles: context.identity.roles.clone(),
         attributes: context.identity.attributes.iter().map(|(key, value)| (key.clone(), text(value))).collect(),
-        ..Subject::default()
     }
 }
 
