@@ -13,7 +13,7 @@
 //!
 //! Each stage is called only here, in a separate `tracing` span (level debug; one event `decided` at level info for
 //! each check). Spans record the stage and its duration, never the content of an action. Any failure, timeout or panic
-//! ends in [`Basis::Failure`].
+//! ends in [`Basis::Failure`](crate::verdict::Basis::Failure).
 
 mod after;
 mod build;

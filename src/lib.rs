@@ -72,7 +72,7 @@
 //!   kind of unknown: an unknown program that a person approved by the digest of its file and its exact arguments.
 //! - No model lifts a deterministic deny, nor an ask for any cause but an unknown program. A reply that is missing,
 //!   truncated, unreadable or over budget allows nothing. Text that the user did not write enters a prompt only through
-//!   [`untrusted::gather`].
+//!   `untrusted::gather`.
 //! - SQLite is the source of truth; the vector index is disposable.
 //! - The library reads no environment variable, prints nothing and starts no runtime. It starts one thread, for the record
 //!   of decisions, if a guard has a memory. Only `embed::Sources` with `fetch` set, `mcp::stdio` and

@@ -175,7 +175,7 @@ fn is_zero(number: &usize) -> bool {
 /// The finding that is the headline of a verdict: the gravest harm, then a finding that denies, then the first. It may
 /// differ from the finding that decided, because the harm of an action comes before a missing permission.
 #[must_use]
-pub fn headline(findings: &[Finding]) -> Option<&Finding> {
+pub(crate) fn headline(findings: &[Finding]) -> Option<&Finding> {
     let binding =
         |f: &&Finding| f.check.authority == Authority::Policy || f.check.required || f.outcome == Outcome::Violation;
     let rank = |f: &Finding| (f.severity(), f.denies());

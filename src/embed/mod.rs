@@ -42,7 +42,7 @@ pub trait Embedder: Send + Sync + std::fmt::Debug {
 }
 
 /// The cosine of the angle between two vectors of norm 1; 0 if their numbers of components differ.
-pub fn similarity(a: &[f32], b: &[f32]) -> f32 {
+pub(crate) fn similarity(a: &[f32], b: &[f32]) -> f32 {
     if a.len() != b.len() {
         return 0.0;
     }

@@ -3,8 +3,8 @@
 //! 1. [`Journal`] records every decision in the database of the memory and, if configured, learns from clean episodes.
 //! 2. [`Refined`] is a checklist after a model has refined it; `refined.rs` turns it into a lesson.
 //! 3. [`apply_feedback`] turns an operator's feedback on a recorded verdict into bounded evidence.
-//! 4. [`signature`] identifies exactly one action of one principal, in normal form. `answerable` decides which
-//!    findings its approval answers. [`triggers`] recall lessons.
+//! 4. `signature` identifies exactly one action of one principal, in normal form. `answerable` decides which
+//!    findings its approval answers. `triggers` recall lessons.
 
 mod feedback;
 mod journal;
@@ -133,7 +133,7 @@ fn above(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether an approval of exactly this action answers the finding: an ask of policy, or an unknown effect that the
-/// [`signature`] covers; never a forbid, and never an ask that policy reserves for a person each time.
+/// `signature` covers; never a forbid, and never an ask that policy reserves for a person each time.
 #[must_use]
 pub(crate) fn answerable(finding: &Finding) -> bool {
     match finding.outcome {
@@ -156,7 +156,7 @@ pub(crate) fn approvable(findings: &[Finding]) -> bool {
 /// arguments, its effects on resolved paths, and the digests of unknown programs. `None` if a part is not constant, or
 /// is unknown and has no digest, so that no approval can cover it.
 #[must_use]
-pub fn signature(case: &Case, context: &Context) -> Option<String> {
+pub(crate) fn signature(case: &Case, context: &Context) -> Option<String> {
     let account = facts::account(context);
     let mut lines = Vec::with_capacity(case.gathered.queries.len());
     for query in &case.gathered.queries {

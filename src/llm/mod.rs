@@ -2,7 +2,7 @@
 //!
 //! 1. [`LanguageModel::complete`] answers a [`Prompt`] once ([`OpenAi`], [`Player`]).
 //! 2. [`Meter`] is the budget of one verdict: calls, tokens and wall time are counted and have hard limits.
-//! 3. [`ask`] sends a prompt, parses the reply ([`reply`]), validates it against the prompt's schema, and gives the
+//! 3. `ask` sends a prompt, parses the reply ([`reply`]), validates it against the prompt's schema, and gives the
 //!    model one turn to repair it. If that fails, too, the result is [`ModelError::Malformed`].
 //!
 //! Every failure is an error with its cause, never an answer.

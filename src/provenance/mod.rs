@@ -36,7 +36,7 @@ pub(crate) use demand::addresses;
 pub(crate) use demand::demands;
 pub use spans::{stems, words};
 
-use crate::action::{Action, Context, Observation};
+use crate::action::{Action, Context};
 use crate::check::{Answerer, Check, Evidence, Finding, Origin, Outcome, Response, Source};
 use crate::effect::{Verb, tool_call::class};
 use crate::embed::Embedder;
@@ -59,7 +59,7 @@ const QUOTED: usize = 160;
 
 /// The instructions in an observation with the pieces around them, one per line: the part of it that must be kept.
 #[cfg(feature = "hook")]
-pub(crate) fn orders(observation: &Observation) -> String {
+pub(crate) fn orders(observation: &crate::action::Observation) -> String {
     let seen = read::read_here(std::slice::from_ref(observation));
     let near = seen.pieces.iter().filter(|piece| piece.near || piece.order);
     near.map(|piece| piece.text.as_str()).collect::<Vec<_>>().join("\n")

@@ -144,7 +144,7 @@ impl Finding {
 
 /// The step-back paraphrase of the effects. It is the same for every action of the kind.
 #[must_use]
-pub fn paraphrase(queries: &[EffectFacts]) -> Key {
+pub(crate) fn paraphrase(queries: &[EffectFacts]) -> Key {
     let mut natural = BTreeSet::new();
     let mut command = BTreeSet::new();
     for query in queries {

@@ -72,7 +72,7 @@ pub struct Unshown {
 
 /// The hidden texts of a page, in its order, and the bytes of hidden text beyond the budget.
 #[must_use]
-pub fn hidden(page: &str) -> (Vec<Hidden>, usize) {
+pub(crate) fn hidden(page: &str) -> (Vec<Hidden>, usize) {
     let found = unshown(page);
     (found.texts, found.unread)
 }
@@ -120,7 +120,7 @@ pub(crate) fn unshown(page: &str) -> Unshown {
 /// designers use them on visible fields, and neither do file fields, which are commonly hidden behind a button. `None`
 /// if nothing is hidden.
 #[must_use]
-pub fn unseen(element: &str) -> Option<HiddenBy> {
+pub(crate) fn unseen(element: &str) -> Option<HiddenBy> {
     let tags = tokens(element).filter_map(|token| match token {
         Token::StartTag(tag) => Some(tag),
         _ => None,

@@ -1,11 +1,11 @@
 //! Handles text that the user did not write.
 //!
-//! 1. [`gather`] is the only way for such text into a prompt. It puts the pieces into one JSON object, inside a fence
+//! 1. `gather` is the only way for such text into a prompt. It puts the pieces into one JSON object, inside a fence
 //!    named by a fresh nonce. The author of the text cannot know the nonce, and JSON keeps the text on one line.
 //!    Observations are of the type [`Untrusted`], which cannot be formatted at all.
 //! 2. `redact` removes secrets from text that is stored or displayed.
 //! 3. [`visible`] displays a text to a person, with hidden characters as escapes.
-//! 4. [`segment`] cuts a text into sentences under a budget; [`html`] finds the text that a page hides from its reader.
+//! 4. `segment` cuts a text into sentences under a budget; [`html`] finds the text that a page hides from its reader.
 //!
 //! Recalled checklists, paraphrases and a model's own earlier findings are untrusted, too.
 
@@ -39,7 +39,7 @@ pub struct Fenced {
 ///
 /// # Errors
 /// If the system has no source of randomness: then no text may be put into a prompt.
-pub fn gather(pieces: Vec<(&str, Value)>) -> Result<Fenced, getrandom::Error> {
+pub(crate) fn gather(pieces: Vec<(&str, Value)>) -> Result<Fenced, getrandom::Error> {
     let mut seed = [0_u8; 6];
     getrandom::fill(&mut seed)?;
     let nonce = crate::hex(&seed);

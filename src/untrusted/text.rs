@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Text that the user did not write, such as a page, a mail, or the result of a tool.
 ///
 /// It has no `Display` and does not dereference to a string, so it cannot slip into a prompt, a message or a log by
-/// formatting. Code that needs the text calls [`Untrusted::expose_untrusted`] explicitly; only [`gather`](super::gather) puts it
+/// formatting. Code that needs the text calls [`Untrusted::expose_untrusted`] explicitly; only `gather` puts it
 /// into a prompt.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

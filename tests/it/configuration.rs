@@ -390,7 +390,7 @@ fn a_profile_decides_the_same_by_name_and_by_folder() {
         assert_eq!(decide(settings, "x = GetValue(LoadDB('cost'), 'cost')"), 2, "{settings}");
     }
     assert_eq!(
-        decide("", "x = GetValue(LoadDB('lab'), 'labname')"),
+        decide("[policy]\nfiles = []\n", "x = GetValue(LoadDB('lab'), 'labname')"),
         3,
         "its functions are unknown without the profile"
     );
