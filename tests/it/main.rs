@@ -1,5 +1,6 @@
 //! Everything that the engine promises, from outside.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::too_many_lines, reason = "tables of cases")]
 
 mod approvals;
 mod audit;
@@ -8,6 +9,7 @@ mod cli;
 mod configuration;
 mod evolve;
 mod facts;
+mod first_release;
 mod guard;
 mod hook;
 mod hostile;

@@ -1,0 +1,440 @@
+//! The configuration file, and the guard that is built from it.
+
+use crate::install::{Scope, codex_config, settings_file};
+use crate::layers::Places;
+use crate::model::ModelSection;
+use crate::profile;
+use crate::settled;
+use agrail::Guard;
+use agrail::action::Identity;
+use agrail::approvals::Approvals;
+use agrail::audit::Audit;
+use agrail::effect::python::Library;
+use agrail::embed::{MiniLm, Sources};
+use agrail::guard::{GuardBuilder, Settings, UnknownPrograms};
+use agrail::hook::Host;
+use agrail::memory::Memory;
+use agrail::policy::{Policy, Source};
+use agrail::verdict::Decision;
+use anyhow::{Context as _, Result, anyhow, bail};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// All settings; each has a default.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    pub guard: GuardSection,
+    pub policy: PolicySection,
+    pub profiles: ProfilesSection,
+    pub memory: MemorySection,
+    pub embedder: EmbedderSection,
+    pub model: ModelSection,
+    pub hook: HookSection,
+    pub audit: AuditSection,
+    pub serve: ServeSection,
+    /// The file that was loaded, if any.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
+    /// The sources of settings, for a reload.
+    #[serde(skip)]
+    pub places: Places,
+}
+
+/// `[guard]`
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GuardSection {
+    /// Time limit of one check in ms; default 5 000, with a model 30 000.
+    pub deadline_ms: Option<u64>,
+    /// `deny` or `ask`.
+    pub on_failure: String,
+    /// Programs that are not in the table: `ask`, `allow` or `deny`.
+    pub unknown_programs: String,
+}
+
+impl Default for GuardSection {
+    fn default() -> Self {
+        Self { deadline_ms: None, on_failure: "deny".to_owned(), unknown_programs: "ask".to_owned() }
+    }
+}
+
+/// `[policy]`
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PolicySection {
+    /// Operator policies beside the universal ones: Cedar files, relative to the configuration file, and names of
+    /// profiles (`ehr`, `web`).
+    pub files: Vec<PathBuf>,
+}
+
+/// `[profiles]`
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProfilesSection {
+    /// Folders with rules for one kind of agent, relative to the configuration file (see `profile.rs`).
+    pub folders: Vec<PathBuf>,
+}
+
+/// `[memory]`
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MemorySection {
+    /// The database; default: in the user's data folder.
+    pub path: Option<PathBuf>,
+    /// Decide without a memory.
+    pub off: bool,
+    /// A file with the secret that an operator presents to approve without a terminal.
+    pub approval_token_file: Option<PathBuf>,
+}
+
+/// `[embedder]`
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EmbedderSection {
+    /// `libonnxruntime.so`
+    pub runtime: Option<PathBuf>,
+    /// `model.onnx` of all-MiniLM-L6-v2.
+    pub model: Option<PathBuf>,
+    /// Folder with both files.
+    pub cache: Option<PathBuf>,
+    /// Never fetch missing files.
+    pub offline: bool,
+}
+
+/// `[audit]`
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AuditSection {
+    /// Folder of the log; default: in the user's state folder.
+    pub folder: Option<PathBuf>,
+    /// Keep no log.
+    pub off: bool,
+    /// Sync each line to the disk before its verdict is returned.
+    pub durable: bool,
+}
+
+/// `[serve]`
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServeSection {
+    /// Address; default: 127.0.0.1:8642.
+    pub listen: Option<std::net::SocketAddr>,
+    /// Host names of the service besides those of loopback.
+    pub hosts: Vec<String>,
+    /// Checks need a token, too.
+    pub check_needs_token: bool,
+    /// Maximum size of a body, bytes.
+    pub body: Option<usize>,
+    /// Maximum number of parallel checks.
+    pub at_once: Option<usize>,
+    /// Maximum number of waiting checks.
+    pub waiting: Option<usize>,
+    /// Maximum number of checks per second.
+    pub per_second: Option<u32>,
+    /// Allow everything; log each call that would have been blocked.
+    pub shadow: bool,
+    /// Identity for agents without a token.
+    pub identity: Option<Identity>,
+    /// Tokens of the callers.
+    pub tokens: Vec<TokenSection>,
+}
+
+/// `[[serve.tokens]]`
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenSection {
+    /// Name of the caller.
+    pub name: String,
+    /// File with the secret.
+    pub file: PathBuf,
+    /// The caller may approve, give feedback, and read memory and audit log.
+    #[serde(default)]
+    pub operates: bool,
+    /// The caller may name other identities.
+    #[serde(default)]
+    pub acts_for_others: bool,
+    /// Identity that the caller acts for.
+    pub identity: Option<Identity>,
+}
+
+/// `[hook]`
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HookSection {
+    /// Database of the sessions' observations; default: in the user's state folder.
+    pub sessions: Option<PathBuf>,
+    /// Block nothing; log each call that would have been blocked (`agrail audit show --blocked`).
+    pub shadow: bool,
+    /// Answer `allow` to Claude Code for calls that policy understands and permits, which overrides the permissions of
+    /// the host. Default: stay silent.
+    pub allow: bool,
+}
+
+/// The configuration file that is used if none is named.
+pub fn default_file() -> Option<PathBuf> {
+    base("XDG_CONFIG_HOME", ".config").map(|b| b.join("agrail/config.toml"))
+}
+
+/// A base folder of the XDG specification.
+fn base(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    set(variable).or_else(|| set("HOME").map(|home| home.join(below_home)))
+}
+
+impl Config {
+    /// Resolves a path from the configuration file relative to that file.
+    pub fn beside(&self, path: &Path) -> PathBuf {
+        let folder = self.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+        folder.join(path)
+    }
+
+    /// The universal policies, the operator's and those of the profiles.
+    pub fn policy(&self) -> Result<Policy> {
+        let load = |file: &PathBuf| profile::named_policy(file).map_or_else(|| source(&self.beside(file)), Ok);
+        let mut sources = self.policy.files.iter().map(load).collect::<Result<Vec<_>>>()?;
+        for folder in &self.profiles.folders {
+            sources.extend(profile::policy(&self.beside(folder))?);
+        }
+        Ok(Policy::load(&sources)?)
+    }
+
+    /// The functions that the profiles describe.
+    fn library(&self) -> Result<Library> {
+        let mut library = Library::default();
+        for name in &self.policy.files {
+            library.extend(profile::named_library(name)?);
+        }
+        for folder in &self.profiles.folders {
+            library.extend(profile::library(&self.beside(folder))?);
+        }
+        Ok(library)
+    }
+
+    /// Path of the memory.
+    pub fn memory_path(&self) -> Result<PathBuf> {
+        match &self.memory.path {
+            Some(path) => Ok(self.beside(path)),
+            None => base("XDG_DATA_HOME", ".local/share").map(|b| b.join("agrail/memory.db")).context(
+                "there is no home folder for the memory; set memory.path in the configuration, or use --no-memory",
+            ),
+        }
+    }
+
+    /// Path of the hook's session database.
+    pub fn sessions_path(&self) -> Result<PathBuf> {
+        match &self.hook.sessions {
+            Some(path) => Ok(self.beside(path)),
+            None => base("XDG_STATE_HOME", ".local/state")
+                .map(|b| b.join("agrail/sessions.db"))
+                .context("there is no home folder for the sessions; set hook.sessions in the configuration"),
+        }
+    }
+
+    /// Path of the pinned tool descriptions of MCP servers, beside the sessions.
+    pub fn pins_path(&self) -> Result<PathBuf> {
+        Ok(self.sessions_path()?.with_file_name("mcp-tools.json"))
+    }
+
+    /// Folder of the audit log.
+    pub fn audit_folder(&self) -> Result<PathBuf> {
+        match &self.audit.folder {
+            Some(path) => Ok(self.beside(path)),
+            None => base("XDG_STATE_HOME", ".local/state").map(|b| b.join("agrail/audit")).context(
+                "there is no home folder for the audit log; set audit.folder in the configuration, or audit.off",
+            ),
+        }
+    }
+
+    /// Path of the pending approvals, beside the sessions.
+    pub fn approvals_path(&self) -> Result<PathBuf> {
+        Ok(self.sessions_path()?.with_file_name("approvals.db"))
+    }
+
+    /// Computed values of settings that are not set.
+    pub fn computed(&self) -> Result<Vec<(&'static str, serde_json::Value)>> {
+        let path = |path: Result<PathBuf>| Ok::<_, anyhow::Error>(serde_json::to_value(path?)?);
+        Ok(vec![
+            ("memory.path", path(self.memory_path())?),
+            ("hook.sessions", path(self.sessions_path())?),
+            ("audit.folder", path(self.audit_folder())?),
+            ("embedder.cache", path(self.embedder_cache())?),
+            ("guard.deadline_ms", self.deadline_ms().into()),
+        ])
+    }
+
+    fn deadline_ms(&self) -> u64 {
+        let usual = if self.model.url.is_some() { 30_000 } else { 5_000 };
+        self.guard.deadline_ms.unwrap_or(usual).max(1)
+    }
+
+    /// All files of the guard, in their configured places.
+    fn own(&self) -> Vec<String> {
+        let program = std::env::current_exe().ok();
+        let places = [
+            self.file.clone(),
+            // it may not exist yet
+            default_file(),
+            program.as_deref().and_then(|path| path.canonicalize().ok()),
+            program,
+            settings_file(Host::ClaudeCode, Scope::User).ok(),
+            settings_file(Host::ClaudeCode, Scope::User).ok().and_then(|file| Some(file.parent()?.join("projects"))),
+            settings_file(Host::Codex, Scope::User).ok(),
+            codex_config().ok(),
+            settings_file(Host::Codex, Scope::User).ok().and_then(|file| Some(file.parent()?.join("sessions"))),
+            self.memory_path().ok(),
+            self.sessions_path().ok(),
+            self.approvals_path().ok(),
+            self.pins_path().ok(),
+            self.audit_folder().ok(),
+            self.approval_token_file(),
+            self.model.prompts.as_deref().map(|p| self.beside(p)),
+            self.model.criteria.as_deref().map(|p| self.beside(p)),
+        ];
+        let files = self.policy.files.iter().filter(|name| profile::named_policy(name).is_none());
+        let policies = files.chain(&self.profiles.folders).map(|f| Some(self.beside(f)));
+        let tokens = self.serve.tokens.iter().map(|token| Some(self.beside(&token.file)));
+        let mut own = Vec::new();
+        for path in
+            places.into_iter().chain(policies).chain(tokens).flatten().filter_map(|p| std::path::absolute(p).ok())
+        {
+            let name = path.to_string_lossy().into_owned();
+            if ["/dev/null", "/"].contains(&name.as_str()) {
+                continue;
+            }
+            own.extend(["-wal", "-shm", ".index"].iter().map(|end| format!("{name}{end}")));
+            own.push(name);
+        }
+        own
+    }
+
+    /// Path of the secret for approvals without a terminal.
+    pub fn approval_token_file(&self) -> Option<PathBuf> {
+        self.memory.approval_token_file.as_deref().map(|file| self.beside(file))
+    }
+
+    /// Opens the memory and creates its folder.
+    pub fn open_memory(&self) -> Result<Memory> {
+        let path = self.memory_path()?;
+        if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("cannot create {}; set memory.path, or use --no-memory", folder.display()))?;
+        }
+        Ok(Memory::open(&path, agrail::embed::MINILM_ID, agrail::embed::MINILM_DIMENSIONS)?)
+    }
+
+    /// The folder of the embedding model.
+    fn embedder_cache(&self) -> Result<PathBuf> {
+        match &self.embedder.cache {
+            Some(cache) => Ok(self.beside(cache)),
+            None => base("XDG_CACHE_HOME", ".cache")
+                .map(|b| b.join("agrail"))
+                .context("there is no home folder for the cache; set embedder.cache in the configuration"),
+        }
+    }
+
+    /// Places to search for the embedding model.
+    pub fn embedder_sources(&self, fetch: bool) -> Result<Sources> {
+        let mut sources = Sources::new(self.embedder_cache()?);
+        sources.runtime = self.embedder.runtime.as_deref().map(|p| self.beside(p));
+        sources.model = self.embedder.model.as_deref().map(|p| self.beside(p));
+        sources.fetch = fetch && !self.embedder.offline;
+        Ok(sources)
+    }
+
+    /// A builder with settings, policies and memory. It has an embedder only if the embedder's files exist: a check
+    /// never waits for a download.
+    pub fn builder(&self, with_memory: bool) -> Result<GuardBuilder> {
+        self.shadowed(with_memory, false)
+    }
+
+    /// The same. `recorded`: decisions go to the memory and to the audit log. `shadow`: no decision blocks.
+    pub fn shadowed(&self, recorded: bool, shadow: bool) -> Result<GuardBuilder> {
+        // open the files while the policies are loaded
+        let (policy, kept) = std::thread::scope(|scope| {
+            let kept = scope.spawn(|| self.kept(recorded, shadow));
+            (self.policy(), kept.join().unwrap_or_else(|_| Err(anyhow!("the memory could not be opened"))))
+        });
+        let (memory, approvals, audit) = kept?;
+        let mut builder = Guard::builder().settings(self.settings()?).policy(policy?);
+        if let Some(reasoner) = self.model.reasoner(self)? {
+            let mode = self.model.mode()?;
+            builder = builder.model(reasoner).with(|s| (s.mode, s.judge) = (mode, self.model.judge));
+        }
+        if let Some(memory) = memory {
+            builder = builder.memory(memory);
+        }
+        if let Some(approvals) = approvals {
+            builder = builder.approvals(approvals);
+        }
+        if let Some(audit) = audit {
+            builder = builder.audit(audit);
+        }
+        let sources = self.embedder_sources(false)?;
+        let named = self.embedder.runtime.is_some() || self.embedder.model.is_some();
+        if named && !sources.present() {
+            bail!(
+                "the embedding model or its runtime is missing at the path in [embedder]; 'agrail doctor' shows what is missing"
+            );
+        }
+        if sources.present() {
+            builder = builder.embedder(Arc::new(MiniLm::new(sources)));
+        }
+        Ok(builder)
+    }
+
+    /// Opens the stores that record decisions.
+    fn kept(&self, recorded: bool, shadow: bool) -> Result<(Option<Memory>, Option<Approvals>, Option<Audit>)> {
+        if !recorded {
+            return Ok((None, None, None));
+        }
+        let memory = if self.memory.off { None } else { Some(self.open_memory()?) };
+        let approvals = Some(Approvals::open(&self.approvals_path()?)?);
+        let audit = match (self.audit.off, self.audit.durable) {
+            (true, _) => None,
+            (false, durable) => {
+                let audit = Audit::open(&self.audit_folder()?, shadow)?;
+                Some(if durable { audit.durable() } else { audit })
+            }
+        };
+        Ok((memory, approvals, audit))
+    }
+
+    fn settings(&self) -> Result<Settings> {
+        let mut settings = Settings::default();
+        settings.deadline = Duration::from_millis(self.deadline_ms());
+        settings.limits = self.model.limits();
+        settings.limits.wall = settings.limits.wall.min(settings.deadline.mul_f64(0.9));
+        settings.on_failure = match self.guard.on_failure.as_str() {
+            "deny" => Decision::Deny,
+            "ask" => Decision::Ask,
+            other => bail!("guard.on_failure is \"{other}\"; it must be \"deny\" or \"ask\" (failure is never allow)"),
+        };
+        settings.unknown_programs = match self.guard.unknown_programs.as_str() {
+            "ask" => UnknownPrograms::Ask,
+            "allow" => UnknownPrograms::Allow,
+            "deny" => UnknownPrograms::Deny,
+            other => bail!("guard.unknown_programs is \"{other}\"; it must be \"ask\", \"allow\" or \"deny\""),
+        };
+        settings.own = self.own();
+        settings.library = Arc::new(self.library()?);
+        settings.ports.extend(self.serve.listen.map(|address| address.port()));
+        Ok(settings)
+    }
+}
+
+/// A policy file with the examples beside it (`team.cedar`, `team.examples.toml`), or the policies of a named profile.
+pub fn source(file: &Path) -> Result<Source> {
+    if let Some(source) = profile::named_policy(file) {
+        return Ok(source);
+    }
+    let text = settled::text(file, "the policy file").with_context(|| {
+        let path = file.display();
+        format!("cannot load policies from {path} (profiles without a folder: {})", profile::names().join(", "))
+    })?;
+    let beside = settled::present(file.with_extension("examples.toml"), "the examples file")?;
+    let examples = beside.map(|beside| settled::text(&beside, "the examples file")).transpose()?;
+    Ok(Source { file: file.display().to_string(), text, examples })
+}
