@@ -9,36 +9,15 @@
 //!
 //! A reason may quote untrusted text, so it is reduced to one line without control characters and of bounded length.
 
+use super::Host;
 use crate::untrusted::visible;
 use crate::verdict::{Decision, Verdict};
 use serde_json::json;
-use std::str::FromStr;
 
 /// Longest reason, in characters.
 const REASON: usize = 600;
 
-/// The host that runs the hook.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Host {
-    /// Claude Code.
-    ClaudeCode,
-    /// Codex CLI.
-    Codex,
-    /// Any host that blocks on exit code 2.
-    Generic,
-}
-
 impl Host {
-    /// The name, as given on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::Generic => "generic",
-        }
-    }
-
     /// The answer for a verdict. `says_allow`: print an explicit allow, which overrides the host's own permissions.
     /// `asks`: the host puts an ask to a person ([`Event::asks`](super::Event::asks)); otherwise an ask blocks, and the
     /// answer names the command that approves it.
@@ -63,22 +42,6 @@ impl Host {
             "permissionDecisionReason": reason,
         }});
         Answer { stdout: format!("{output}\n"), stderr: String::new(), code: 0 }
-    }
-}
-
-/// The name of a host is unknown.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown host '{0}'; use claude-code, codex or generic")]
-pub struct UnknownHost(String);
-
-impl FromStr for Host {
-    type Err = UnknownHost;
-
-    fn from_str(name: &str) -> Result<Self, UnknownHost> {
-        [Self::ClaudeCode, Self::Codex, Self::Generic]
-            .into_iter()
-            .find(|host| host.name() == name)
-            .ok_or_else(|| UnknownHost(name.to_owned()))
     }
 }
 
@@ -148,7 +111,7 @@ mod tests {
             let decision = json.pointer("/hookSpecificOutput/permissionDecision").and_then(|d| d.as_str());
             (decision.map(str::to_owned), answer.code)
         };
-        let hosts = [Host::ClaudeCode, Host::Codex, Host::Generic];
+        let hosts = Host::ALL;
         let allow = verdict("echo hi").await;
         assert_eq!(allow.decision, Decision::Allow);
         for host in hosts {

@@ -1,6 +1,6 @@
 //! Parses a host's event: one JSON object on standard input.
 //!
-//! 1. [`Event::read`] parses the event; each host has its own names for the same fields.
+//! 1. [`Event::parse`] parses the event; each host has its own names for the same fields.
 //! 2. [`Event::kind`] classifies it: before a call, after a call, a prompt of the user, or irrelevant.
 //! 3. [`Event::actions`] translates a call into actions of the engine (`event/calls.rs`).
 //! 4. [`Event::observation`] extracts the text that a call has returned to the agent.
@@ -16,32 +16,42 @@ use std::path::{Path, PathBuf};
 
 /// Longest accepted event, in bytes.
 pub const MOST_BYTES: usize = 64 * 1024 * 1024;
-/// Events that need no decision and carry nothing that the agent has read.
-const IGNORED_EVENTS: [&str; 23] = [
-    "afterFileEdit",
-    "afterAgentResponse",
-    "afterAgentThought",
-    "Setup",
-    "SessionStart",
-    "sessionStart",
-    "SessionEnd",
-    "sessionEnd",
-    "Stop",
-    "stop",
-    "agentStop",
-    "StopFailure",
-    "SubagentStart",
-    "SubagentStop",
-    "subagentStop",
-    "Notification",
-    "notification",
-    "PreCompact",
-    "preCompact",
-    "PostCompact",
-    "TeammateIdle",
-    "ConfigChange",
-    "AfterAgent",
+/// The events of all hosts. An event that is not listed counts as before a call.
+const EVENTS: [(Kind, &[&str]); 4] = [
+    (Kind::PreToolUse, &["PreToolUse", "preToolUse", "BeforeTool"]),
+    (Kind::PostToolUse, &["PostToolUse", "postToolUse", "AfterTool", "PostToolUseFailure", "afterShellExecution"]),
+    (Kind::UserPrompt, &["UserPromptSubmit", "userPromptSubmitted", "BeforeAgent", "beforeSubmitPrompt"]),
+    (
+        Kind::Ignored,
+        &[
+            "afterFileEdit",
+            "afterAgentResponse",
+            "afterAgentThought",
+            "Setup",
+            "SessionStart",
+            "sessionStart",
+            "SessionEnd",
+            "sessionEnd",
+            "Stop",
+            "stop",
+            "agentStop",
+            "StopFailure",
+            "SubagentStart",
+            "SubagentStop",
+            "subagentStop",
+            "Notification",
+            "notification",
+            "PreCompact",
+            "preCompact",
+            "PostCompact",
+            "TeammateIdle",
+            "ConfigChange",
+            "AfterAgent",
+        ],
+    ),
 ];
+/// The names under which hosts give the id of the session.
+const SESSION: [&str; 3] = ["session_id", "sessionId", "conversation_id"];
 /// Permission modes of Claude Code in which a call with an `ask` does not run without an answer (observed in 2.1.330).
 const ASKS: [&str; 5] = ["default", "acceptEdits", "plan", "dontAsk", "auto"];
 /// Why an event cannot be used.
@@ -134,7 +144,7 @@ impl Event {
     ///
     /// # Errors
     /// [`EventError::Large`], [`EventError::Json`]; [`EventError::Field`] if the tool's name is missing.
-    pub fn read(host: Host, bytes: &[u8]) -> Result<Self, EventError> {
+    pub fn parse(host: Host, bytes: &[u8]) -> Result<Self, EventError> {
         if bytes.len() > MOST_BYTES {
             return Err(EventError::Large);
         }
@@ -150,17 +160,12 @@ impl Event {
     /// The kind of the event. An unknown event counts as [`Kind::PreToolUse`], so that it is decided and never ignored.
     #[must_use]
     pub fn kind(&self) -> Kind {
-        match self.raw.hook_event_name.as_deref() {
-            Some("PreToolUse" | "preToolUse" | "BeforeTool") => Kind::PreToolUse,
-            Some("PostToolUse" | "postToolUse" | "AfterTool" | "PostToolUseFailure" | "afterShellExecution") => {
-                Kind::PostToolUse
-            }
-            Some("UserPromptSubmit" | "userPromptSubmitted" | "BeforeAgent" | "beforeSubmitPrompt") => Kind::UserPrompt,
-            Some(name) if IGNORED_EVENTS.contains(&name) => Kind::Ignored,
-            // an event without a name: one with a result comes after the call
-            None if self.raw.tool_response.as_ref().is_some_and(|said| *said != json!("")) => Kind::PostToolUse,
-            _ => Kind::PreToolUse,
-        }
+        let Some(name) = self.raw.hook_event_name.as_deref() else {
+            // one with a result comes after the call
+            let answered = self.raw.tool_response.as_ref().is_some_and(|said| *said != json!(""));
+            return if answered { Kind::PostToolUse } else { Kind::PreToolUse };
+        };
+        EVENTS.iter().find(|(_, names)| names.contains(&name)).map_or(Kind::PreToolUse, |(kind, _)| *kind)
     }
 
     /// Id of the session. If the host gives none, all events in one working directory share a session, so that
@@ -252,10 +257,11 @@ impl Event {
     #[must_use]
     pub fn salvaged(bytes: &[u8]) -> Option<(String, Observation)> {
         let text = String::from_utf8_lossy(bytes);
-        if !["\"PostToolUse", "\"postToolUse", "\"AfterTool"].iter().any(|name| text.contains(name)) {
+        let after = EVENTS.iter().filter(|(kind, _)| *kind == Kind::PostToolUse).flat_map(|(_, names)| *names);
+        if !after.into_iter().any(|name| text.contains(&format!("\"{name}\""))) {
             return None;
         }
-        let (_, rest) = text.split_once("\"session_id\"")?;
+        let (_, rest) = SESSION.iter().find_map(|key| text.split_once(&format!("\"{key}\"")))?;
         let session = rest.split_once('"')?.1.split_once('"')?.0.to_owned();
         let plain = text.replace("\\n", "\n").replace("\\\"", "\"");
         Some((session, Observation { source: "an event that cannot be read".to_owned(), text: plain.into() }))

@@ -160,7 +160,7 @@ pub fn doubts(host: Host, settings: &str) -> Vec<String> {
 
 fn ours(hook: &Value) -> bool {
     let command = hook.get("command").and_then(Value::as_str).unwrap_or_default().trim();
-    let hosts = [Host::ClaudeCode, Host::Codex, Host::Generic];
+    let hosts = Host::ALL;
     let mut words = command.split_whitespace().skip_while(|word| *word != "hook").skip(1);
     // the host's name may be followed by options or by the rest of the shell line
     let name = words.next().unwrap_or_default().trim_end_matches([')', ';', '\'', '"']);

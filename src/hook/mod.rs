@@ -12,16 +12,18 @@
 
 mod answer;
 mod event;
+mod host;
 pub mod install;
 mod patch;
 mod session;
 mod transcript;
 pub mod trust;
 
-pub use answer::{Answer, Host, UnknownHost};
+pub use answer::Answer;
 #[cfg(feature = "mcp")]
 pub(crate) use event::words;
 pub use event::{Event, EventError, Kind, MOST_BYTES};
+pub use host::{Host, UnknownHost};
 pub use session::{SessionError, Sessions};
 
 use crate::Guard;

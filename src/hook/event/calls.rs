@@ -179,7 +179,7 @@ impl Event {
         let fetches = |action: &Action| match action {
             Action::Shell { .. } => {
                 let who = Who { name: "user", home: "/home/user" };
-                let reading = effect::read(action, who, &effect::shell::NoFiles);
+                let reading = effect::extract_effects(action, who, &effect::shell::NoFiles);
                 let reaches = [Verb::Connect, Verb::Send, Verb::Remote, Verb::Unknown];
                 reading.effects.iter().any(|effect| reaches.contains(&effect.verb))
             }
