@@ -8,40 +8,40 @@
 //! One straight line, in `guard.rs`:
 //!
 //! 1. [`canonical`] normalises hostile text. The raw and the canonical form are both parsed.
-//! 2. [`effect`] (package `agrail-effects`) turns the action into a list of effects. Whatever no parser and no table
-//!    row covers becomes an `unknown` effect.
+//! 2. [`effect`] (package `agrail-effects`) turns the action into a list of effects. Any part that no parser and no
+//!    table row covers becomes an `unknown` effect.
 //! 3. [`facts`] probes the [`machine`] for the target of each effect. Probes are read-only and cannot leave their root.
 //! 4. If the agent has read anything, [`provenance`] checks whether the action follows the user's request or an
-//!    instruction injected by a page, mail or tool result; [`injection`] finds such instructions. For a web agent, [`web`]
-//!    classifies the task.
-//! 5. [`policy`] authorises each effect with Cedar. A forbid ends the check. So does an action in which everything passes
-//!    and that no memory entry matches.
+//!    instruction injected by a page, mail or tool result; [`injection`] finds such instructions. For a web agent,
+//!    [`web`] classifies the task.
+//! 5. [`policy`] authorises each effect with Cedar. A forbid ends the check. So does an action in which everything
+//!    passes and that no memory entry matches.
 //! 6. Otherwise [`reason`] paraphrases the action, [`memory`] recalls similar ones ([`embed`]), and the resulting
 //!    checklist is answered by policy, by [`tools`], or by a model ([`llm`], [`prompts`]). Untrusted text is fenced
-//!    ([`untrusted`]). `guard/model_scope.rs` decides what a model may answer.
+//!    ([`untrusted`]). `guard/model_scope.rs` limits the checks that a model may answer.
 //! 7. [`verdict`] is the pure gate: the most severe finding decides.
-//! 8. If a person approved exactly this action earlier, the one-time approval applies ([`approvals`]). [`audit`] logs the
-//!    verdict before the caller gets it.
+//! 8. If a person approved exactly this action earlier, the one-time approval applies ([`approvals`]). [`audit`] logs
+//!    the verdict before the caller gets it.
 //! 9. [`learn`] records the decision and draws lessons afterwards; it cannot change the verdict.
 //!
 //! # Code map
 //!
 //! | to change | go to |
 //! |---|---|
-//! | what a program does | `commands/`: one file per program, with examples; no Rust needed |
-//! | how a language is parsed | `crates/agrail-effects`: `shell`, `python`, `sql`, `tool_call.rs` |
-//! | what is known of the machine: accounts, path classes, files by identity, processes | `machine` |
-//! | a fact that policies can use | `policy/facts.rs` declares it, `facts/gather.rs` fills it in |
-//! | what is forbidden or asked | `policy/base.cedar` and its examples; `eval/profiles` for the rules of benchmarks |
-//! | how the origin of an action is judged | `provenance` |
-//! | how injections are detected | `injection` (`rules.toml`, the trained head) |
-//! | the order of the stages, settings | `guard`, `guard/build.rs` |
-//! | who answers checks | `reason`, `tools`; prompts in `prompts/*.md` |
-//! | which model endpoint is used | `llm` |
-//! | which URLs may be fetched | `net` |
-//! | what is remembered, how feedback is learnt | `memory`, `learn` |
-//! | how a person answers, what is logged | `approvals`, `audit` |
-//! | a coding agent's hooks | `hook` |
+//! | the effects of a program | `commands/`: one file per program, with examples; no Rust needed |
+//! | the parser of a language | `crates/agrail-effects`: `shell`, `python`, `sql`, `tool_call.rs` |
+//! | knowledge about the machine: accounts, path classes, files by identity, processes | `machine` |
+//! | a fact that policies can use | `policy/facts.rs` declares it, `facts/gather` fills it in, `policy/words.rs` words it |
+//! | rules that forbid or ask | `policy/base.cedar` and its examples; `eval/profiles` for the rules of benchmarks |
+//! | the judgement of an action's origin | `provenance` |
+//! | the detection of injections | `injection` (`rules.toml`, the trained head) |
+//! | the order of the stages, settings | `guard`, `guard/build.rs`; of the program `bin/agrail/settings.rs` |
+//! | the answers to checks | `reason`, `tools`; prompts in `prompts/*.md` |
+//! | the model endpoint | `llm` |
+//! | the URLs that may be fetched | `net` |
+//! | the memory, learning from feedback | `memory`, `learn` |
+//! | the answers of a person, the log of decisions | `approvals`, `audit` |
+//! | a coding agent's hooks | `hook`: names in `host.rs`, events in `event.rs`, answers in `answer.rs` |
 //! | an MCP server behind the guard | `mcp` |
 //! | the HTTP service and its console | `serve` |
 //! | the research agent that runs inside the guard | `research` |
@@ -59,56 +59,58 @@
 //!
 //! A module imports only modules that stand before it in this list; `tests/it/imports.rs` verifies it.
 //!
-//! `clock`, `digest`, `store`, `untrusted`, `net`, `machine`, `canonical`, `llm`, `prompts`, `embed`, `injection`, `web`,
-//! `action`, `check`, `verdict`, `policy`, `facts`, `provenance`, `tools`, `memory`, `reason`, `audit`, `approvals`,
-//! `learn`, `guard`, `replay`, `hook`, `serve`, `mcp`, `research`, `evolve`
+//! `clock`, `digest`, `store`, `untrusted`, `net`, `machine`, `canonical`, `llm`, `prompts`, `embed`, `injection`,
+//! `web`, `action`, `check`, `verdict`, `policy`, `facts`, `provenance`, `tools`, `memory`, `reason`, `audit`,
+//! `approvals`, `learn`, `guard`, `replay`, `hook`, `serve`, `mcp`, `research`, `evolve`
 //!
 //! # Invariants
 //!
-//! - Failure is never allow. An error, a panic or an exceeded deadline ends in deny, or in ask if the operator configured
-//!   that. In `tiered`, if only the model fails, a person is asked about whatever the rules left undecided.
+//! - Failure is never allow. An error, a panic or an exceeded deadline ends in deny, or in ask if the operator
+//!   configured that. In `tiered`, if only the model fails, a person is asked about the checks that the rules left
+//!   open.
 //! - A verdict without findings, or with only unknown and discarded ones, is not allow.
-//! - The gate is pure. Memory never weakens a deny, nor an ask that policy reserves for a person. Memory can settle only one
-//!   kind of unknown: an unknown program that a person approved by the digest of its file and its exact arguments.
+//! - The gate is pure. Memory never weakens a deny, nor an ask that policy reserves for a person. Memory can settle
+//!   only one kind of unknown: an unknown program that a person approved by the digest of its file and its exact
+//!   arguments.
 //! - No model lifts a deterministic deny, nor an ask for any cause but an unknown program. A reply that is missing,
 //!   truncated, unreadable or over budget allows nothing. Text that the user did not write enters a prompt only through
 //!   `untrusted::gather`.
 //! - SQLite is the source of truth; the vector index is disposable.
-//! - The library reads no environment variable, prints nothing and starts no runtime. It starts one thread, for the record
-//!   of decisions, if a guard has a memory. Only `embed::Sources` with `fetch` set, `mcp::stdio` and
+//! - The library reads no environment variable, prints nothing and starts no runtime. It starts one thread, for the
+//!   record of decisions, if a guard has a memory. Only `embed::Sources` with `fetch` set, `mcp::stdio` and
 //!   `replay::sandbox` start processes.
 //!
 //! # Decisions that may surprise
 //!
 //! - A tool that works on files is judged by its effects on them, like a program with the same effects.
-//! - `agrail policy check`, `doctor` and a test verify the shipped policies; a start does not, because that took two thirds of
-//!   the start-up time of a hook. An operator's own policies are verified at each start.
-//! - A queued approval is bound to action, identity, agent, facts, policy and memory, but not to the request: a person who
-//!   says "go on" has not asked for a different action. It is bound to the normal form of the action, so that another
-//!   spelling is not asked again; for an unknown program it is bound to the digest of its file.
+//! - `agrail policy check`, `doctor` and a test verify the shipped policies; a start does not, because that took two
+//!   thirds of the start-up time of a hook. An operator's own policies are verified at each start.
+//! - A queued approval is bound to action, identity, agent, facts, policy and memory, but not to the request: a person
+//!   who says "go on" has not asked for a different action. It is bound to the normal form of the action, so that
+//!   another spelling is not asked again; for an unknown program it is bound to the digest of its file.
 //! - A decision that cannot be written to the audit log is not allowed.
-//! - Lessons from incidents are recalled by target (`at path P`, `above path P`) instead of by class: a lesson covers every
-//!   way to change that target and leaves its neighbours alone.
-//! - The published procedure of AGrail, in which failures allow, is an arm of the experiments (`eval/paper`), not a switch of
-//!   the guard. No guard can be built with it.
+//! - Lessons from incidents are recalled by target (`at path P`, `above path P`) instead of by class: a lesson covers
+//!   every way to change that target and leaves its neighbours alone.
+//! - The published procedure of AGrail, in which failures allow, is an arm of the experiments (`eval/paper`), not a
+//!   switch of the guard. No guard can be built with it.
 //! - In `tiered`, an alarm of the model that no policy shares is confirmed by a second question before it denies: small
 //!   models raise many false alarms.
-//! - Support for a check adds up over all entries that are recalled together, so that a kind of action converges even if it
-//!   is spread over several entries.
+//! - Support for a check adds up over all entries that are recalled together, so that a kind of action converges even
+//!   if it is spread over several entries.
 //! - The origin of an action is judged before the screen and has authority `policy`: no model and no memory lifts that
 //!   finding. It compares the request with the observations on one scale and does not use the injection score, because
 //!   harmless-looking texts hijack agents, too.
-//! - A tool call is `call`, `read`, `write`, `delete` or `send`, by the gravest word of its name; a web step is `browse`, with
-//!   its task as operation.
+//! - A tool call is `call`, `read`, `write`, `delete` or `send`, by the gravest word of its name; a web step is
+//!   `browse`, with its task as operation.
 //! - The injection judge (a model) is asked about the action, not about the text alone. It can only ask, and is off by
 //!   default (`guard::Settings::judge`): a small model takes honest lookups for obedience.
-//! - The MCP proxy reads messages as JSON instead of an SDK's types, so that it forwards exactly what it has checked,
-//!   whatever a protocol version adds.
+//! - The MCP proxy reads messages as JSON instead of an SDK's types, so that it forwards exactly the message that it
+//!   has checked, whatever a protocol version adds.
 //! - The configuration is reloaded on a signal or an operator's request, not whenever a file changes: write access to
 //!   the file must not be enough to change decisions. A reload by signal never loosens; an operator loosens over HTTP,
 //!   explicitly, or by a restart.
-//! - The research agent refuses to fetch a URL that contains a secret; a redacted URL would be another fetch than the one
-//!   it wanted. A report contains no content word that neither its sources nor the user have.
+//! - The research agent refuses to fetch a URL that contains a secret; a redacted URL would be another fetch than the
+//!   one it wanted. A report contains no content word that neither its sources nor the user have.
 //! - The headline of a verdict names the gravest harm, which is not always the finding that decided.
 //! - A script that does not exist, and that nothing in the action creates, may be started: nothing would run.
 

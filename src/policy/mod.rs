@@ -319,4 +319,17 @@ mod tests {
             assert!(!ids(&lazy).is_empty(), "{verb}");
         }
     }
+
+    #[test]
+    fn shipped_policies_have_examples_and_no_groups() {
+        let (text, examples) = (include_str!("base.cedar"), include_str!("base.examples.toml"));
+        // groups and folders cost time in every request, so they are only resolved for an operator's policies
+        assert!(!text.contains("Folder::"));
+        for group in schema::GROUPS {
+            assert!(!text.contains(&format!("Action::\"{}\"", group.name)), "{}", group.name);
+        }
+        let ids = text.lines().filter_map(|line| line.strip_prefix("@id(\"")?.strip_suffix("\")"));
+        let missing: Vec<&str> = ids.filter(|id| !examples.contains(&format!("\"{id}\""))).collect();
+        assert!(missing.is_empty(), "no example names {missing:?}");
+    }
 }

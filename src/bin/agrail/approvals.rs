@@ -1,7 +1,7 @@
 //! `agrail approvals`: the queue of pending approvals.
 
-use crate::config::Config;
 use crate::memory::may_approve;
+use crate::settings::Config;
 use crate::show::plain;
 use agrail::approvals::{Answer, Approvals, PendingApproval};
 use anyhow::Result;

@@ -1,6 +1,6 @@
 //! `agrail audit`: the log of decisions.
 
-use crate::config::Config;
+use crate::settings::Config;
 use crate::show::plain;
 use agrail::audit::{Audit, AuditError, Entry, entries, replay, verify};
 use agrail::machine::Environment;

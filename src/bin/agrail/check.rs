@@ -1,6 +1,6 @@
 //! `agrail check`: one verdict.
 
-use crate::config::Config;
+use crate::settings::Config;
 use crate::{exit, show};
 use agrail::action::{Action, CheckRequest, Context, ContextInput};
 use agrail::machine::Environment;
@@ -51,7 +51,7 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
-    let (action, around) = read(args)?;
+    let (action, around) = parse_request(args)?;
     let environment = Environment::open(&args.root)?;
     let mut identity = around.identity.unwrap_or_default();
     match &args.user {
@@ -81,7 +81,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     Ok(exit::decision(verdict.decision))
 }
 
-fn read(args: &Args) -> Result<(Action, ContextInput)> {
+fn parse_request(args: &Args) -> Result<(Action, ContextInput)> {
     if let Some(command) = &args.shell {
         return Ok((Action::Shell { command: command.clone(), cwd: args.cwd.clone() }, ContextInput::default()));
     }

@@ -1,7 +1,7 @@
 //! `agrail config`: the settings, their origin, and whether they work.
 
-use crate::config::Config;
 use crate::layers::{Setting, settings};
+use crate::settings::Config;
 use anyhow::{Context as _, Result};
 use clap::Subcommand;
 use comfy_table::{Table, presets};

@@ -1,8 +1,8 @@
 //! `agrail doctor`: shows the configuration, its missing parts and what would fail.
 
 use crate::canary;
-use crate::config::Config;
 use crate::install::{Scope, codex_config, command as install_command, settings_file, trust_needed};
+use crate::settings::Config;
 use agrail::action::{Action, Context, Identity};
 use agrail::embed::Embedder;
 use agrail::embed::MiniLm;
@@ -10,7 +10,7 @@ use agrail::hook::{Host, install, trust};
 use agrail::machine::Environment;
 use agrail::replay::sandbox::Roots;
 use agrail::{Decision, Guard};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command as Process, ExitCode, Stdio};
@@ -63,7 +63,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     machine(&mut say)?;
     match self_test() {
         Ok(()) => say(State::Good, "self-test", "deleting /etc is denied, listing /tmp is allowed".to_owned())?,
-        Err(why) => say(State::Bad, "self-test", why)?,
+        Err(why) => say(State::Bad, "self-test", format!("{why:#}"))?,
     }
     for host in [Host::ClaudeCode, Host::Codex] {
         hosted(args, config, host, &mut say)?;
@@ -232,7 +232,7 @@ fn hooked(config: &Config, host: Host, scope: Scope, say: &mut Say<'_>) -> Resul
         }
         match answers(&command) {
             Ok(()) => say(State::Note, what, format!("{}: the hook answers when it is run", file.display()))?,
-            Err(why) => say(State::Bad, what, format!("{}: '{command}': {why}", file.display()))?,
+            Err(why) => say(State::Bad, what, format!("{}: '{command}': {why:#}", file.display()))?,
         }
     }
     let mut doubts = if installed { install::doubts(host, &settings) } else { Vec::new() };
@@ -247,7 +247,7 @@ fn hooked(config: &Config, host: Host, scope: Scope, say: &mut Say<'_>) -> Resul
 }
 
 /// Runs a hook as its host would: it must deny a destructive call and block on an event that cannot be read.
-fn answers(command: &str) -> Result<(), String> {
+fn answers(command: &str) -> Result<()> {
     let deny = r#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf /etc"}}"#;
     for (event, what) in [(deny, "deleting /etc"), ("{\"hook_event_name\": ", "a truncated event")] {
         let mut child = Process::new("sh")
@@ -255,31 +255,30 @@ fn answers(command: &str) -> Result<(), String> {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            .spawn()
-            .map_err(|e| e.to_string())?;
+            .spawn()?;
         // a missing hook reads nothing
         let _ = child.stdin.take().map(|mut input| input.write_all(event.as_bytes()));
-        let output = child.wait_with_output().map_err(|e| e.to_string())?;
+        let output = child.wait_with_output()?;
         let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         let denied = said.pointer("/hookSpecificOutput/permissionDecision").and_then(|d| d.as_str()) == Some("deny");
         if output.status.code() != Some(2) && !(output.status.success() && denied) {
-            return Err(format!("{what} is not denied ({})", output.status));
+            bail!("{what} is not denied ({})", output.status);
         }
     }
     Ok(())
 }
 
 /// Tests the engine with its defaults on two clear cases.
-fn self_test() -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(|e| e.to_string())?;
+fn self_test() -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     runtime.block_on(async {
-        let guard = Guard::builder().build().map_err(|e| e.to_string())?;
-        let environment = Environment::open(Path::new("/")).map_err(|e| e.to_string())?;
+        let guard = Guard::builder().build()?;
+        let environment = Environment::open(Path::new("/"))?;
         let context = Context::new(Identity::default(), Some(environment));
         for (command, expected) in [("rm -rf /etc", Decision::Deny), ("ls /tmp", Decision::Allow)] {
             let verdict = guard.check(&Action::Shell { command: command.to_owned(), cwd: None }, &context).await;
             if verdict.decision != expected {
-                return Err(format!("'{command}' is {}, expected {expected}: {}", verdict.decision, verdict.reason));
+                bail!("'{command}' is {}, expected {expected}: {}", verdict.decision, verdict.reason);
             }
         }
         Ok(())

@@ -19,7 +19,8 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let reading = shell::read(&args.command, &args.user, &format!("/home/{}", args.user), &args.cwd, &shell::NoFiles);
+    let reading =
+        shell::extract_effects(&args.command, &args.user, &format!("/home/{}", args.user), &args.cwd, &shell::NoFiles);
     for step in &reading.steps {
         anstream::eprintln!("{}", crate::show::plain(step));
     }

@@ -1,6 +1,6 @@
 //! `agrail evolve`: co-evolution of attacks and defences, and the gate that each release must pass.
 
-use crate::config::Config;
+use crate::settings::Config;
 use agrail::embed::{Embedder, MiniLm};
 use agrail::evolve::mutation::{Labelled, Mutation};
 use agrail::evolve::store::Store;

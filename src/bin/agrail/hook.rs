@@ -1,7 +1,7 @@
 //! `agrail hook`: answers a host before each tool call. The exit code is always 0 or 2.
 
 use crate::check::own_name;
-use crate::config::Config;
+use crate::settings::Config;
 use agrail::action::{Action, Identity};
 use agrail::effect::{Who, shell::NoFiles};
 use agrail::hook::{Answer, Event, HookTarget, Host, Kind, MOST_BYTES, Sessions, decide, note};
@@ -90,7 +90,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     LIMIT.store(args.timeout, Ordering::Relaxed);
     let mut bytes = Vec::new();
     std::io::stdin().take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    let event = match Event::read(args.host, &bytes) {
+    let event = match Event::parse(args.host, &bytes) {
         Ok(event) => event,
         Err(problem) => {
             // an unknown form of the event must not lose the observation in it
@@ -127,7 +127,9 @@ fn decided(args: &Args, config: &Config, event: &Event) -> Result<Answer> {
     // load the tables and open the files in parallel with the policies
     let (guard, sessions) = std::thread::scope(|scope| {
         let sessions = scope.spawn(|| Sessions::open(&config.sessions_path()?).map_err(anyhow::Error::from));
-        scope.spawn(|| agrail::effect::read(&Action::Shell { command: "ls".to_owned(), cwd: None }, NOBODY, &NoFiles));
+        scope.spawn(|| {
+            agrail::effect::extract_effects(&Action::Shell { command: "ls".to_owned(), cwd: None }, NOBODY, &NoFiles)
+        });
         let guard = config.shadowed(true, shadow).and_then(|builder| Ok(builder.build()?));
         (guard, sessions.join().unwrap_or_else(|_| Err(anyhow!("the sessions could not be opened"))))
     });

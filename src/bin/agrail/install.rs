@@ -90,7 +90,7 @@ pub fn trust_needed(file: &Path, hooks: &str) -> Result<Vec<Trust>> {
 /// The shell command line of the hook, with the configuration file if one was named.
 pub fn command(host: Host, config: Option<&Path>) -> Result<String> {
     let mut command = quoted(&std::env::current_exe().context("cannot find the path of this program")?)?;
-    let named = config.filter(|file| crate::config::default_file().as_deref() != Some(*file));
+    let named = config.filter(|file| crate::settings::default_file().as_deref() != Some(*file));
     if let Some(file) = named {
         command = format!("{command} --config {}", quoted(&std::path::absolute(file)?)?);
     }
@@ -107,7 +107,7 @@ struct Change {
 }
 
 /// Runs the subcommand.
-pub fn run(args: &Args, config: &crate::config::Config) -> Result<ExitCode> {
+pub fn run(args: &Args, config: &crate::settings::Config) -> Result<ExitCode> {
     let host: Host = args.host.parse()?;
     let scope = match args.scope.as_str() {
         "project" => Scope::Project,

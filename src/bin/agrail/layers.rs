@@ -1,6 +1,6 @@
 //! The sources of settings: defaults, the configuration file, the environment, the command line. Later sources win.
 
-use crate::config::{Config, default_file};
+use crate::settings::{Config, default_file};
 use crate::settled::{present, text};
 use anyhow::{Context as _, Result, anyhow, bail};
 use figment::providers::{Env, Format as _, Serialized, Toml};
@@ -37,7 +37,7 @@ struct Flag {
 
 impl Flag {
     /// Parses the value as TOML, or takes it as a string if it is not TOML.
-    fn read(set: &str) -> Result<Self> {
+    fn parse(set: &str) -> Result<Self> {
         let Some((key, value)) = set.split_once('=').filter(|(key, _)| key.contains('.')) else {
             bail!("--set {set}: write SECTION.KEY=VALUE, such as guard.on_failure=ask");
         };
@@ -93,7 +93,7 @@ fn merged(file: Option<&Path>, places: &Places) -> Result<Figment> {
     }
     layers = layers.merge(environment());
     for set in &places.sets {
-        layers = layers.merge(Flag::read(set)?);
+        layers = layers.merge(Flag::parse(set)?);
     }
     Ok(layers)
 }

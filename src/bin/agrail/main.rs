@@ -14,7 +14,6 @@ mod audit;
 mod canary;
 mod check;
 mod config;
-mod configure;
 mod demo;
 mod doctor;
 mod effects;
@@ -31,6 +30,7 @@ mod policy;
 mod profile;
 mod research;
 mod serve;
+mod settings;
 mod settled;
 mod show;
 
@@ -67,7 +67,7 @@ enum Command {
     Approvals(approvals::Args),
     Audit(audit::Args),
     Check(check::Args),
-    Config(configure::Args),
+    Config(config::Args),
     Demo(demo::Args),
     Effects(effects::Args),
     Evolve(evolve::Args),
@@ -112,7 +112,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Approvals(args) => approvals::run(&args, &config),
         Command::Audit(args) => audit::run(&args, &config),
         Command::Check(args) => check::run(&args, &config),
-        Command::Config(args) => configure::run(&args, &config),
+        Command::Config(args) => config::run(&args, &config),
         Command::Demo(args) => demo::run(&args),
         Command::Effects(args) => effects::run(&args),
         Command::Mcp(args) => mcp::run(&args, &config),

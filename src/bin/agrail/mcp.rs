@@ -1,7 +1,7 @@
 //! `agrail mcp`: the guard between an MCP client and a server, started by the guard or reached over HTTP.
 
 use crate::check::own_name;
-use crate::config::Config;
+use crate::settings::Config;
 use agrail::action::Identity;
 use agrail::hook::{HookTarget, Sessions};
 use agrail::machine::Environment;

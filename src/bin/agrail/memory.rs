@@ -1,6 +1,6 @@
 //! `agrail memory`: shows and changes the memory, and takes feedback on verdicts.
 
-use crate::config::Config;
+use crate::settings::Config;
 use crate::show::plain;
 use agrail::learn::{self, Feedback, Learnt};
 use agrail::memory::{Entry, ImportAs, Memory};

@@ -1,6 +1,6 @@
 //! The `[model]` section of the configuration, and the clients that are built from it.
 
-use crate::config::Config;
+use crate::settings::Config;
 use agrail::llm::{Endpoint, LanguageModel, Limits, OpenAi, Prompt, Role, Turn};
 use agrail::prompts::{Prompts, UNIVERSAL};
 use agrail::reason::llm::{Llm, LlmSettings};

@@ -1,6 +1,6 @@
 //! `agrail policy`: check, test and explain policies.
 
-use crate::config::{Config, source};
+use crate::settings::{Config, source};
 use agrail::check::{Answerer, Response};
 use agrail::policy::{Policy, Rule};
 use anyhow::{Result, bail};

@@ -4,7 +4,7 @@
 //! functions that the agent's host provides to its Python code, or both. The first release named two of them in
 //! `policy.files`, without a folder; these names still work.
 
-use crate::config::source;
+use crate::settings::source;
 use crate::settled;
 use agrail::effect::python::Library;
 use agrail::policy::Source;

@@ -1,7 +1,7 @@
 //! `agrail research`: a research agent that reads web pages, inside the guard.
 
-use crate::config::Config;
 use crate::exit;
+use crate::settings::Config;
 use crate::show::{colour, plain};
 use agrail::embed::MiniLm;
 use agrail::llm::{Endpoint, LanguageModel, OpenAi};

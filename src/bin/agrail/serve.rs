@@ -1,8 +1,8 @@
 //! `agrail serve`: the HTTP service and its console.
 
 use crate::check::own_name;
-use crate::config::Config;
 use crate::layers::load;
+use crate::settings::Config;
 use agrail::action::Identity;
 use agrail::machine::Environment;
 use agrail::serve::{PORT, Service, Settings, Token};
