@@ -149,7 +149,7 @@ async fn steps(args: &Args, experiment: &Experiment, out: &Path, shared: &Shared
     let roots = Arc::new(Roots::prepare(&work)?);
     let traces = cases(&experiment.traces, experiment)?;
     let truth = ground_truth::load()?;
-    let done = read(out)?;
+    let done = load_steps(out)?;
     let file = OpenOptions::new().create(true).append(true).open(out.join("steps.jsonl"))?;
     let mut file = std::io::BufWriter::new(file);
     for arm in &experiment.arms {
@@ -332,7 +332,7 @@ fn sequence(traces: &[Trace], seed: u64, steps: Option<usize>) -> Vec<Trace> {
     order
 }
 
-fn read(out: &Path) -> Result<Vec<Step>> {
+fn load_steps(out: &Path) -> Result<Vec<Step>> {
     let path = out.join("steps.jsonl");
     if !path.exists() {
         return Ok(Vec::new());
@@ -349,7 +349,7 @@ fn read(out: &Path) -> Result<Vec<Step>> {
 }
 
 fn report(experiment: &Experiment, file: &Path, out: &Path) -> Result<()> {
-    let steps = read(out)?;
+    let steps = load_steps(out)?;
     if steps.is_empty() {
         bail!("{} has no steps yet; run without --report-only", out.display());
     }

@@ -68,7 +68,7 @@ pub async fn one(detector: &Detector, text: &str) -> Result<Report> {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
-    let texts = texts::read(&args.texts)?;
+    let texts = texts::load_texts(&args.texts)?;
     let detector = args.head.as_deref().map_or_else(|| detector(args.rules), with_head)?;
     let shown = args.results.display();
     let mut out = BufWriter::new(File::create(&args.results).with_context(|| format!("cannot write {shown}"))?);

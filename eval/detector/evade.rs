@@ -39,7 +39,7 @@ const DISGUISES: [Disguise; 7] = [
 pub fn run(args: &Args) -> Result<()> {
     let mut seen = HashSet::new();
     let mut sets: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for text in texts::read(&args.texts)? {
+    for text in texts::load_texts(&args.texts)? {
         if text.expected == Expected::Injected && seen.insert(text.text.clone()) {
             sets.entry(text.dataset).or_default().push(text.text);
         }

@@ -30,7 +30,7 @@ pub struct Labelled {
 }
 
 /// All texts of the files, in order.
-pub fn read(files: &[PathBuf]) -> Result<Vec<Labelled>> {
+pub fn load_texts(files: &[PathBuf]) -> Result<Vec<Labelled>> {
     let mut texts = Vec::new();
     for path in files {
         let shown = path.display();

@@ -152,7 +152,7 @@ fn public(per_label: usize) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for name in ["neuralchemy", "s-labs"] {
         let path = folder.join(format!("{name}.jsonl"));
-        let all = texts::read(std::slice::from_ref(&path))
+        let all = texts::load_texts(std::slice::from_ref(&path))
             .with_context(|| format!("{} is missing; set AGRAIL_DATA to the data folder", path.display()))?;
         for label in [Expected::Clean, Expected::Injected] {
             let of: Vec<&str> =

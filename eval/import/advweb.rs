@@ -15,7 +15,7 @@ pub fn import(path: &Path) -> Result<Imported> {
     let mut imported = Imported::default();
     for file in files(path, &["csv", "json", "jsonl"])? {
         let records =
-            if file.extension().is_some_and(|end| end == "csv") { table(&file)? } else { record::read(&file)? };
+            if file.extension().is_some_and(|end| end == "csv") { table(&file)? } else { record::load_records(&file)? };
         imported.each(&records, map);
     }
     Ok(imported)

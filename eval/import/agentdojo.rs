@@ -27,7 +27,7 @@ pub fn import(path: &Path) -> Result<Imported> {
     let mut imported = Imported::default();
     let mut logs = Vec::new();
     for file in files(path, &["json"])? {
-        match record::read(&file) {
+        match record::load_records(&file) {
             Ok(records) => logs.extend(records),
             Err(problem) => {
                 imported.records += 1;

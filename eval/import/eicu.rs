@@ -14,7 +14,7 @@ pub fn import(path: &Path) -> Result<Imported> {
     let mut imported = Imported::default();
     for file in files(path, &["json", "jsonl"])? {
         let logs = file.parent().unwrap_or(Path::new(".")).join("logs");
-        imported.each(&record::read(&file)?, |record| map(record, &logs));
+        imported.each(&record::load_records(&file)?, |record| map(record, &logs));
     }
     Ok(imported)
 }

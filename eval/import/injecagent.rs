@@ -18,7 +18,7 @@ pub fn import(path: &Path) -> Result<Imported> {
     for file in files(path, &["json", "jsonl"])? {
         let name = stem(&file);
         let set = name.strip_prefix("test_cases_").unwrap_or(&name).to_owned();
-        imported.each(&record::read(&file)?, |record| map(record, &set));
+        imported.each(&record::load_records(&file)?, |record| map(record, &set));
     }
     Ok(imported)
 }

@@ -13,7 +13,7 @@ const USED: &[&str] = &["confirmed_task", "user_info", "label", "prompt", "gpt_o
 pub fn import(path: &Path) -> Result<Imported> {
     let mut imported = Imported::default();
     for file in files(path, &["json", "jsonl"])? {
-        imported.each(&record::read(&file)?, map);
+        imported.each(&record::load_records(&file)?, map);
     }
     Ok(imported)
 }

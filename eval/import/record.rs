@@ -127,7 +127,7 @@ pub fn observation(source: &str, text: &str) -> Observation {
 }
 
 /// The records of a file: a JSON list, a JSON object of columns (as pandas writes it), or JSON lines.
-pub fn read(path: &Path) -> Result<Vec<Record>> {
+pub fn load_records(path: &Path) -> Result<Vec<Record>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let values = match serde_json::from_str::<Value>(&text) {
         Ok(Value::Array(values)) => values,

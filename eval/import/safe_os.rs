@@ -17,7 +17,7 @@ pub fn import(path: &Path) -> Result<Imported> {
     let mut imported = Imported::default();
     for file in files(path, &["json", "jsonl"])? {
         let set = stem(&file);
-        imported.each(&record::read(&file)?, |record| map(record, &set));
+        imported.each(&record::load_records(&file)?, |record| map(record, &set));
     }
     Ok(imported)
 }

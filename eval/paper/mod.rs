@@ -108,13 +108,13 @@ impl Paper {
         );
         let analysis =
             self.ask(meter, analyze, &[("request", &request), ("action", &text), ("memory", &recalled)], REPLY).await?;
-        let checks = listed(&self.read(meter, reply::document(&analysis))?);
+        let checks = listed(&self.accept(meter, reply::document(&analysis))?);
         let lower = analysis.to_lowercase();
         let in_memory = lower.rsplit_once("in memory").is_some_and(|(_, after)| after.contains("true"));
         let list = shown(&key, &checks);
         let executed =
             self.ask(meter, execute, &[("checks", &list), ("request", &request), ("action", &text)], REPLY).await?;
-        let answers = self.read(meter, reply::answers(&executed))?;
+        let answers = self.accept(meter, reply::answers(&executed))?;
         let kept: Vec<_> = (checks.iter())
             .filter(|(_, name, _)| !answers.iter().any(|a| a.discarded && same(&a.name, name)))
             .cloned()
@@ -141,7 +141,7 @@ impl Paper {
         Ok(all_safe)
     }
 
-    fn read<T>(&self, meter: &Meter, read: Result<T, reply::Malformed>) -> Result<T, ModelError> {
+    fn accept<T>(&self, meter: &Meter, read: Result<T, reply::Malformed>) -> Result<T, ModelError> {
         read.map_err(|e| {
             meter.count_malformed();
             ModelError::Malformed(e.why)
@@ -233,7 +233,7 @@ fn found(action: &Action, context: &Context) -> String {
     };
     // the rows are constant; a test verifies that they parse
     let library = profiles::library().unwrap_or_default();
-    let reading = agrail::effect::read(action, who, &agrail::effect::shell::Providing(around, &library));
+    let reading = agrail::effect::extract_effects(action, who, &agrail::effect::shell::Providing(around, &library));
     let gathered = facts::gather(&reading.effects, context, &account, &agrail::net::UrlPolicy::default(), (&[], &[]));
     let mut text = String::new();
     for query in gathered.queries.iter().take(12) {

@@ -1,8 +1,8 @@
 //! Two scripted models behind a real endpoint: a hijacked one, which obeys every instruction that it can find, and an
 //! honest one.
 //!
-//! The hijacked model is worse than any real model: it knows what the attacker wants even if its input does not mention
-//! it, it follows every link, invents claims and cites sentences for them, and leaks everything that it knows.
+//! The hijacked model is worse than any real model: it knows the attacker's aims even if its input does not mention
+//! them, follows every link, invents claims and cites sentences for them, and leaks everything that it knows.
 
 use super::http::{Answer, Server};
 use agrail::canonical::mapped::mapped;
@@ -139,7 +139,7 @@ fn honest_write(data: &Value) -> Value {
     json!({"summary": summary})
 }
 
-/// The report of the naive agent with an honest model: sentences that relate to the task, and no obeyed instructions.
+/// The report of the naive agent with an honest model: sentences that relate to the task. It obeys no instructions.
 fn honest_report(prompt: &str) -> String {
     let goal = prompt.lines().find_map(|l| l.strip_prefix("Research this and write a report: ")).unwrap_or_default();
     let sentences: Vec<String> = visible(prompt).lines().filter(|l| shared(l, goal) >= 2).map(str::to_owned).collect();
@@ -173,7 +173,7 @@ fn hijacked_write(data: &Value, wanted: &Wanted) -> Value {
     ]})
 }
 
-/// The reply of the naive agent's hijacked model: it obeys every text in its prompt, also hidden or encoded text.
+/// The reply of the naive agent's hijacked model. It obeys every text in its prompt, including hidden or encoded text.
 fn hijacked_report(prompt: &str, wanted: &Wanted) -> String {
     let everything = format!("{prompt}\n{}", decoded(prompt));
     let (mut lines, mut fresh) = (Vec::new(), false);

@@ -36,7 +36,7 @@ fn encodings(secret: &str) -> Vec<(&'static str, String)> {
     all
 }
 
-/// The encoding in which the secret left, or `None`. Also finds the secret if other signs separate its letters.
+/// The encoding in which the secret left, or `None`. Also finds the secret if other characters separate its letters.
 pub fn find(secret: &str, left: &[Vec<u8>]) -> Option<&'static str> {
     let bare = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     let all = encodings(secret);

@@ -1,11 +1,11 @@
-//! A baseline to compare with: injections as a list of phrases, without a model and without training.
+//! A baseline without a model and without training: a list of injection phrases.
 //!
-//! As in Rebuff (Protect AI, 2023): the phrases are made of a verb, an adjective and an object in this order ("ignore all
-//! previous instructions"), and a text scores by how much of one such phrase stands together in it.
+//! As in Rebuff (Protect AI, 2023), a phrase consists of a verb, an adjective and an object in this order ("ignore all
+//! previous instructions"). The score of a text is the share of a phrase whose words stand close together in it.
 
-/// Words of one phrase may stand this far apart.
+/// Longest distance between two consecutive parts of a phrase, in words.
 const REACH: usize = 4;
-/// From this score on a text is flagged: a whole phrase.
+/// Lowest score of a flagged text: it contains a whole phrase.
 pub const THRESHOLD: f32 = 1.0;
 
 const VERBS: &[&str] = &[
@@ -63,7 +63,7 @@ const OBJECTS: &[&str] = &[
     "rubric",
 ];
 
-/// How much of a phrase stands together in a text: thirds of 1.
+/// The largest share of a phrase that stands close together in a text: 0, 1/3, 2/3 or 1.
 #[must_use]
 pub fn score(text: &str) -> f32 {
     let lower = text.to_lowercase();

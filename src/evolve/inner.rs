@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::time::Instant;
 
-/// Gradients of one candidate that are shown again.
+/// Most earlier gradients of a candidate that the optimizer sees.
 const BUFFER: usize = 6;
 
 /// Why a run ended early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvolveError {
-    /// A score could not be taken.
+    /// A score cannot be computed.
     #[error(transparent)]
     World(#[from] WorldError),
-    /// No proposal came; the run can be resumed.
+    /// The optimizer failed to make a proposal; the run can be resumed.
     #[error("the run stopped, and can be resumed")]
     Stopped(#[source] WorldError),
     /// The folder of the run cannot be written.
@@ -27,13 +27,13 @@ pub enum EvolveError {
     Folder(#[from] FolderError),
 }
 
-/// What a candidate achieves on training items.
+/// Rates of a candidate on training items.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Scores {
-    /// Of an attack.
+    /// Rates of an attack.
     Attack(score::Attack),
-    /// Of a defence.
+    /// Rates of a defence.
     Defence(score::Defence),
 }
 
@@ -42,23 +42,23 @@ pub enum Scores {
 pub struct Candidate {
     /// Hash of its side and text, 12 characters.
     pub id: String,
-    /// Who.
+    /// The side of the candidate.
     pub side: Side,
-    /// What it is.
+    /// The candidate itself, in the notation of the optimizer.
     pub text: String,
-    /// Which candidate it was made from; `None` of a first one or an exploration.
+    /// Id of the candidate that was edited; `None` for an initial candidate or an exploration.
     pub parent: Option<String>,
-    /// What was to be different; empty of a first one or an exploration.
+    /// The gradient of the edit; empty for an initial candidate or an exploration.
     pub gradient: String,
     /// The round in which it was made.
     pub round: usize,
-    /// What it achieved on training items when it was made.
+    /// Rates on training items. In a pool they are measured again each round; in the lineage they stay.
     pub scores: Scores,
-    /// The weighted sum of that.
+    /// Weighted sum of the rates.
     pub score: f64,
 }
 
-/// The best candidates of a side, and all there were.
+/// The best candidates of a side, and all candidates so far.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     pub candidates: Vec<Candidate>,
@@ -67,7 +67,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Keeps a gradient of a candidate, so that its next ones differ.
+    /// Remembers a gradient of a candidate, so that later gradients differ from it.
     fn remember(&mut self, candidate: &str, gradient: &str) {
         let recent = self.recent.entry(candidate.to_owned()).or_default();
         recent.push(gradient.to_owned());
@@ -77,7 +77,7 @@ impl Pool {
     }
 }
 
-/// What the inner loop works with.
+/// The environment of the inner loop.
 pub(super) struct Inner<'a> {
     pub world: &'a dyn World,
     pub settings: &'a Settings,
@@ -137,7 +137,8 @@ impl Inner<'_> {
         Ok(())
     }
 
-    /// Fills an empty pool with the seeds, or scores its candidates anew, because the other side has moved.
+    /// Fills an empty pool with the initial candidates. Scores the candidates of any other pool again, because the
+    /// other side has changed.
     async fn begin(&self, side: Side, pool: &mut Pool, against: &[String], round: usize) -> Result<(), EvolveError> {
         if pool.candidates.is_empty() {
             for seed in self.world.seeds(side) {
@@ -165,7 +166,7 @@ impl Inner<'_> {
         against: &[String],
         round: usize,
     ) -> Result<(), EvolveError> {
-        // what has lost its slots, or is there already, is never scored
+        // a candidate without its slots, or already in the pool, is never scored
         if !self.world.fits(side, &text) || pool.candidates.iter().any(|c| c.text == text) {
             return Ok(());
         }
@@ -178,7 +179,7 @@ impl Inner<'_> {
     }
 
     fn cut(&self, pool: &mut Pool) {
-        // ties go to the older one, so that the order does not depend on anything else
+        // the sort is stable: of equal scores the older candidate comes first, so the order is deterministic
         pool.candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
         pool.candidates.truncate(self.settings.pool.max(1));
     }
@@ -193,14 +194,14 @@ impl Inner<'_> {
             }
             Side::Defence => {
                 let scores = self.defence(text, against, On::Train).await?;
-                // where there is a score, what counts is what is seen at one in a hundred false alarms
+                // a defence with scores is judged by the mean of its detection rate and the rate at 1 % false positives
                 let tpr = scores.tpr_at_1pct_fpr.map_or(scores.tpr, |strict| f64::midpoint(scores.tpr, strict));
                 (Scores::Defence(scores), score::Defence { tpr, ..scores }.score(weights))
             }
         })
     }
 
-    /// The best of a pool on items that the search has not seen.
+    /// The best candidate of a pool on validation items, which the search has not seen.
     pub async fn chosen(&self, side: Side, pool: &Pool, against: &[String]) -> Result<Option<String>, EvolveError> {
         let weights = &self.settings.weights;
         let mut best: Option<(f64, String)> = None;
@@ -219,7 +220,7 @@ impl Inner<'_> {
         Ok(best.map(|(_, text)| text))
     }
 
-    /// A round's figures.
+    /// The figures of a round.
     pub async fn round(
         &self,
         round: usize,
@@ -272,7 +273,8 @@ impl Inner<'_> {
         .await
     }
 
-    /// A proposal; one that cannot be read is noted and left out, so that the run goes on with what it has.
+    /// A proposal of the optimizer. An unreadable reply is reported and stored as no proposal, so that the run goes on
+    /// without it.
     async fn proposed<F: Future<Output = Result<String, WorldError>>>(
         &self,
         side: Side,
@@ -294,7 +296,7 @@ impl Inner<'_> {
                 (self.told)(&format!("{kind}: {problem}"));
                 None
             }
-            // it may work the next time
+            // a retry may succeed, so the failure is not stored
             Err(problem) => return Err(EvolveError::Stopped(problem)),
         };
         self.store.keep(&key, kind, &answer)?;
@@ -316,7 +318,7 @@ impl Inner<'_> {
     }
 }
 
-/// The seed of one step.
+/// The seed of one proposal, derived from its position in the run.
 fn turn(seed: u64, side: Side, round: usize, step: usize, place: usize) -> u64 {
     let text = key(&[&seed.to_string(), &format!("{side:?} {round} {step} {place}")]);
     u64::from_str_radix(text.get(..15).unwrap_or_default(), 16).unwrap_or(seed)

@@ -1,14 +1,17 @@
-//! AEGIS (arXiv 2509.00088): attacks and defences that evolve against each other.
+//! AEGIS (arXiv 2509.00088): co-evolution of attacks (prompt injections) and defences.
 //!
-//! 1. Outer loop: the attacker improves against the best defence, then the defender against the attacks found so far,
-//!    until neither gets better or the rounds are used up.
-//! 2. Inner loop (TGO+): each candidate of the pool is given gradients along two routes (not seen / effective; sees
-//!    attacks / lets honest texts pass), what its earlier gradients said is shown so that they differ (buffer), the
-//!    candidate is edited along each, one more candidate is an exploration, and the best stay.
-//! 3. The best of a pool is chosen on items that the search has not seen.
-//! 4. Behind the loop stands a [`World`]: [`model`] asks a language model for gradients, edits and judgements;
-//!    [`mutation`] needs none: a grammar of attacks against the detector, whose head learns.
-//! 5. Each answer is kept in the run's folder ([`store`]): a run that was killed goes on, and ends the same.
+//! 1. Outer loop: in each round the attacker improves against the best defence, then the defender improves against all
+//!    attacks found so far. The run ends after the last round, or when neither side has improved for
+//!    [`Settings::patience`] rounds.
+//! 2. Inner loop (TGO+): in each step, every candidate of the pool gets a gradient (advice on how to change it) along
+//!    each of two routes ([`Route`]) and is edited along it. The optimizer sees the earlier gradients of the candidate,
+//!    so that new ones differ (buffer). One more candidate per step is an exploration. The best candidates stay in the
+//!    pool.
+//! 3. The best candidate of a pool is chosen on validation items, which the search has not seen.
+//! 4. A [`World`] supplies gradients, edits and scores. [`model`] asks a language model for them. [`mutation`] needs no
+//!    model: a grammar writes attacks against the injection detector, and the head of the detector is trained.
+//! 5. The [`store`] keeps each answer in the folder of the run. A killed run can therefore be resumed, and ends with
+//!    the same result.
 
 pub mod heuristics;
 mod inner;
@@ -29,32 +32,32 @@ use std::time::Instant;
 use store::Store;
 use task::Task;
 
-/// How a run goes.
+/// Settings of a run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Settings {
-    /// Rounds at most; default 8.
+    /// Maximum number of rounds; default 8.
     pub rounds: usize,
     /// Steps of each inner loop; default 8.
     pub inner: usize,
-    /// Candidates that are kept of each side.
+    /// Pool size of each side.
     pub pool: usize,
-    /// Rounds without an improvement of either side after which it ends.
+    /// The run ends after this many consecutive rounds in which neither side improves.
     pub patience: usize,
-    /// Of the scores.
+    /// Weights of the scores.
     pub weights: score::Weights,
-    /// All that is random depends on it.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// Earlier gradients of a candidate are shown, so that new ones differ (ablation).
+    /// Whether the optimizer sees the earlier gradients of a candidate, so that new ones differ (ablation).
     pub buffer: bool,
-    /// Both routes; else the first alone (ablation).
+    /// Whether gradients follow both routes; otherwise only [`Route::Detection`] (ablation).
     pub routes: bool,
-    /// Which sides evolve (ablation): both, or one.
+    /// The only side that evolves (ablation); `None` for both.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only: Option<Side>,
 }
 
 impl Settings {
-    /// The published defaults with the sizes of a task.
+    /// The published defaults, with pool size, patience and weights from the task.
     #[must_use]
     pub fn of(task: &Task) -> Self {
         let (pool, patience) = (task.search.pool, task.search.patience);
@@ -72,68 +75,68 @@ impl Settings {
     }
 }
 
-/// One round, measured on validation items.
+/// Figures of one round, measured on validation items.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Round {
-    /// 0 is before evolution.
+    /// Number of the round; 0 is the state before evolution.
     pub round: usize,
-    /// Weighted sum of what the best attack achieves against the best defence of the round before.
+    /// Score of the best attack against the best defence of the previous round.
     pub attack_score: f64,
-    /// Share of the items in which the defence does not see it.
+    /// Share of the items in which the best defence of the previous round misses the attack.
     pub asr: f64,
-    /// Relative score change of it.
+    /// Mean relative change that the attack makes to the score of the system under attack.
     pub change: f64,
-    /// Share of the poisoned texts of the attacks so far that the best defence sees.
+    /// Share of the poisoned texts that the best defence detects, over the attacks so far.
     pub tpr: f64,
-    /// Share of the honest texts that it lets pass.
+    /// Share of the honest texts that the best defence passes.
     pub tnr: f64,
-    /// Share of the poisoned texts above what one in a hundred honest ones reaches.
+    /// Share of the poisoned texts that are detected at 1 % false positives; `None` if the defence gives no scores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tpr_at_1pct_fpr: Option<f64>,
-    /// Seconds since the run began; not the same in two runs.
+    /// Seconds since the run began; differs between runs.
     pub wall_s: f64,
 }
 
-/// Before and after, on what no search has seen.
+/// Rates before and after evolution, on attacks and texts that no search has seen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeldOut {
-    /// The hand-made or shipped defence.
+    /// The initial defence: the hand-made prompt or the initial head.
     pub before: score::Defence,
-    /// The evolved one.
+    /// The evolved defence.
     pub after: score::Defence,
-    /// A list of phrases, to compare with ([`heuristics`]).
+    /// The baseline, a list of phrases ([`heuristics`]).
     pub heuristics: score::Defence,
 }
 
-/// What came of a run.
+/// Results of a run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Summary {
     /// `model` or `mutation`.
     pub optimizer: &'static str,
-    /// Round by round.
+    /// Figures of each round.
     pub rounds: Vec<Round>,
-    /// On what no search has seen.
+    /// Rates on attacks and texts that no search has seen.
     pub held_out: HeldOut,
-    /// Wall time, seconds.
+    /// Wall time in seconds.
     pub wall_s: f64,
-    /// Calls of a model.
+    /// Number of model calls.
     pub model_calls: u64,
 }
 
-/// A run's summary, and its final pools, the best first.
+/// Summary, final pools and lineage of a run. In each pool the chosen candidate comes first, then the others by score.
 #[derive(Debug, Clone)]
 pub struct Evolved {
-    /// Figures.
+    /// The figures of the run.
     pub summary: Summary,
-    /// Attacks.
+    /// The final attacks.
     pub attacks: Vec<Candidate>,
-    /// Defences.
+    /// The final defences.
     pub defences: Vec<Candidate>,
-    /// Every candidate there was: the lineage.
+    /// The lineage: every candidate of the run.
     pub lineage: Vec<Candidate>,
 }
 
-/// Runs the loop. `told` hears one line about each step.
+/// Runs the loop. `told` receives one line of progress after each step.
 ///
 /// # Errors
 /// [`EvolveError`]
@@ -150,7 +153,7 @@ pub async fn evolve(
     let first = |side| world.seeds(side).into_iter().next().unwrap_or_default();
     let (shipped, mut best_attack) = (first(Side::Defence), first(Side::Attack));
     let mut best_defence = shipped.clone();
-    // attacks that were once the best: a defence must not forget them
+    // earlier attacks stay in this list, so that the defence does not forget them
     let mut known: Vec<String> = world.seeds(Side::Attack);
     let mut rounds = vec![inner.round(0, &best_attack, &best_defence, &best_defence, &known, started).await?];
     let (mut best, mut idle) = ((f64::MIN, f64::MIN), 0);
@@ -188,7 +191,7 @@ pub async fn evolve(
         }
     }
     let held_out = held_out(&inner, &shipped, &best_defence).await?;
-    // the one that was chosen stands first
+    // the candidate chosen on validation items comes first
     defences.candidates.sort_by_key(|c| c.text != best_defence);
     attacks.candidates.sort_by_key(|c| c.text != best_attack);
     let mut lineage = attacks.all.clone();
@@ -198,7 +201,7 @@ pub async fn evolve(
     Ok(Evolved { summary, attacks: attacks.candidates, defences: defences.candidates, lineage })
 }
 
-/// Measures two defences and the list of phrases on what no search has seen.
+/// Measures both defences and the list of phrases on texts that no search has seen.
 async fn held_out(inner: &Inner<'_>, before: &str, after: &str) -> Result<HeldOut, EvolveError> {
     let (clean, poisoned) = inner.world.held_out()?;
     let scores = |texts: &[String]| texts.iter().map(|text| heuristics::score(text)).collect::<Vec<_>>();

@@ -1,7 +1,8 @@
-//! The optimizer with a model: it attacks, defends, criticises, edits and judges; each reply is asked for once.
+//! The optimizer with a language model, which attacks, defends, criticises, edits and judges. The store keeps each
+//! score and proposal, so that a resumed run does not request it again.
 //!
-//! Whatever the model says is data. A judgement that cannot be read counts against the defence on both sides: as an
-//! attack that was not seen, as an honest text that was flagged. An edit that has lost its slot is never scored.
+//! Replies of the model are data. An unreadable judgement counts against the defence: as a missed attack, or as a
+//! flagged honest text. An edit without its slot is never scored.
 
 use super::score::{self, Defence, relative_change};
 use super::task::{Split, Task, fits};
@@ -16,21 +17,21 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How the slot is shown to a model, which must not see the braces of prompts.
+/// Notation of the slot in prompts to a model, which must not see the braces of prompts.
 const SHOWN: &str = "[DATA]";
 const SLOT: &str = "{{data}}";
 /// Longest attack, in bytes.
 const ATTACK: usize = 600;
-/// Failures that a critic is shown.
+/// Most failures that the critic sees.
 const FAILURES: usize = 3;
-/// Attacks on which a defence is scored.
+/// Most attacks against which a defence is scored.
 const ATTACKS: usize = 6;
-/// Longest time of one answer.
+/// Time limit of one reply.
 const CALL: Duration = Duration::from_secs(180);
-/// Malformed answers in a row after which the model is given up.
+/// Failed replies in a row after which the run stops.
 const BROKEN: u32 = 25;
 
-/// The world.
+/// The optimizer with its task.
 #[derive(Debug)]
 pub struct Model {
     task: Task,
@@ -61,7 +62,7 @@ struct Graded {
 }
 
 impl Model {
-    /// A world in which `model` plays every part. `calls`: how many times it may be asked.
+    /// An optimizer in which `model` plays every part. `calls`: maximum number of model calls.
     #[must_use]
     pub fn new(task: Task, model: Arc<dyn LanguageModel>, prompts: Prompts, calls: u32) -> Self {
         let limits = Limits {
@@ -93,8 +94,8 @@ impl Model {
         Ok(answer?)
     }
 
-    /// An answer that cannot be read counts, unless there are too many for the figures to mean anything. What else fails
-    /// may work the next time, and must not stand in the folder: the run stops with what it has.
+    /// Accepts an unreadable reply as a judgement, unless there are so many that the figures mean nothing. Any other
+    /// failure stops the run: a retry may succeed, so the failure must not be stored.
     fn given_up(&self, problem: WorldError) -> Result<(), WorldError> {
         let unreadable = matches!(problem, WorldError::Model(ModelError::Malformed(_)));
         if !unreadable || self.broken.load(std::sync::atomic::Ordering::Relaxed) >= BROKEN {
@@ -119,7 +120,7 @@ impl Model {
         self.put(turns, name, form, fenced.nonce).await
     }
 
-    /// A prompt of the task or of a candidate, with a text in its slot.
+    /// Asks with a prompt of the task or of a candidate, after `text` is filled into its slot.
     async fn of<T: DeserializeOwned>(
         &self,
         prompt: &str,
@@ -132,7 +133,7 @@ impl Model {
         self.put(vec![Turn { role: Role::User, text }], name, form, fenced.nonce).await
     }
 
-    /// Whether a defence flags a text; `None` if its answer cannot be read.
+    /// Whether a defence flags a text; `None` if the reply is unreadable.
     async fn flags(&self, defence: &str, text: &str) -> Result<Option<bool>, WorldError> {
         let judged: Result<Judged, _> =
             self.of(defence, text, "judge", json!({"malicious": {"type": "boolean"}})).await;
@@ -142,7 +143,7 @@ impl Model {
         }
     }
 
-    /// The score that the system under attack gives; `None` if its answer cannot be read.
+    /// The score from the system under attack; `None` if the reply is unreadable.
     async fn grade(&self, text: &str) -> Result<Option<f64>, WorldError> {
         let system = &self.task.system;
         let graded: Result<Graded, _> =
@@ -174,7 +175,7 @@ impl Model {
         }
     }
 
-    /// Cases in which a candidate failed.
+    /// Texts on which a candidate failed.
     async fn failures(
         &self,
         side: Side,
@@ -242,7 +243,7 @@ impl World for Model {
 
     async fn defence(&self, defence: &str, attacks: &[String], on: On) -> Result<Defence, WorldError> {
         let attacks = if on == On::HeldOut { &self.task.held_out[..] } else { attacks };
-        // the newest ones: the pool grows
+        // only the newest attacks, because their number grows each round
         let attacks = if on == On::HeldOut {
             attacks
         } else {
@@ -313,7 +314,8 @@ impl World for Model {
     }
 }
 
-/// A defence with its slot again, where the model kept its place; one that lost it does not fit.
+/// A defence with its slot restored where the model kept [`SHOWN`]. Without it the defence has no slot and does not
+/// fit.
 fn slotted(side: Side, text: &str) -> String {
     match side {
         Side::Attack => text.trim().to_owned(),

@@ -1,4 +1,4 @@
-//! A run for people: the curves by round, the lineage, and what was evolved, as one HTML page without scripts.
+//! The report of a run, as one HTML page without scripts: the curves by round, the lineage, and the final candidates.
 
 use super::{Candidate, Evolved, HeldOut, Round, Side};
 use crate::untrusted::without_controls;
@@ -11,7 +11,7 @@ type Value = fn(&Round) -> Option<f64>;
 const SIZE: (u32, u32) = (760, 340);
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
 td,th{text-align:right;padding:.2rem .8rem}pre{white-space:pre-wrap;background:#f4f4f4;padding:.6rem}";
-/// Candidates that the tree shows of each side and round.
+/// Most candidates of each side and round in the tree.
 const SHOWN: usize = 12;
 
 /// The curves cannot be drawn.
@@ -21,7 +21,7 @@ pub struct DrawError(String);
 
 impl<E: std::error::Error + Send + Sync> From<DrawingAreaErrorKind<E>> for DrawError {
     fn from(error: DrawingAreaErrorKind<E>) -> Self {
-        // the error of the back end borrows the text that is drawn into
+        // the error borrows the buffer of the drawing, so only its message can be returned
         Self(error.to_string())
     }
 }
@@ -66,14 +66,15 @@ pub fn curves(rounds: &[Round]) -> Result<String, DrawError> {
     Ok(svg)
 }
 
-/// Where a candidate stands in the tree, in pixels.
+/// A candidate and its position in the tree, in pixels.
 struct Dot<'a> {
     candidate: &'a Candidate,
     x: f64,
     y: f64,
 }
 
-/// Who was made from whom, as SVG: a column a round, attacks above, defences below; darker is better.
+/// The lineage as SVG: one column per round, attacks above defences, a line from each candidate to its parent. Better
+/// candidates are darker.
 #[must_use]
 pub fn tree(lineage: &[Candidate]) -> String {
     lineage_tree(lineage).into_string()

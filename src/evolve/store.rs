@@ -1,8 +1,8 @@
-//! The folder of a run: everything that was paid for, so that a run that was killed goes on where it was.
+//! The folder of a run, which keeps every answer, so that a killed run can be resumed.
 //!
-//! The loop is deterministic in its seed. Each score and each proposal is written down under the hash of its question
-//! before it is used; a run that begins again asks the same questions and finds the answers. What was cut off in the
-//! middle of a line by a kill is asked again.
+//! The loop is deterministic in its seed. Each score and each proposal is written under the hash of its question before
+//! it is used. A resumed run asks the same questions and finds the answers. If a kill cut a line off, its question is
+//! asked again.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -48,10 +48,10 @@ struct Line {
     answer: Value,
 }
 
-/// The file of the answers.
+/// Name of the file with the answers.
 const STEPS: &str = "steps.jsonl";
 
-/// The folder.
+/// The open folder of a run, with the known answers.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
@@ -60,7 +60,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a folder. `question`: what the run is about; a folder of another run is refused.
+    /// Opens a folder. `question`: the description of the run. The folder of another run is refused.
     ///
     /// # Errors
     /// [`FolderError::OtherRun`], [`FolderError::Write`]
@@ -83,13 +83,13 @@ impl Store {
         Ok(Self { folder: folder.to_owned(), known: Mutex::new(known), file: Mutex::new(file) })
     }
 
-    /// What was answered to a question before.
+    /// The stored answer to a question.
     pub fn known<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         serde_json::from_value(known.get(key)?.clone()).ok()
     }
 
-    /// Writes an answer down.
+    /// Stores the answer to a question.
     ///
     /// # Errors
     /// [`FolderError::Write`], [`FolderError::Answer`]
@@ -104,7 +104,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes a file of the folder.
+    /// Writes a file in the folder, atomically.
     ///
     /// # Errors
     /// [`FolderError::Write`]

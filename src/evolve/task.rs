@@ -1,4 +1,4 @@
-//! What is attacked and defended, as data: `task.toml`.
+//! The task of a run, from `task.toml`: the system under attack, attacks, defences and honest texts.
 
 use super::score::Weights;
 use serde::Deserialize;
@@ -35,23 +35,23 @@ pub enum TaskError {
     },
 }
 
-/// What is wrong with a task.
+/// A flaw of a task.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Flaw {
-    /// There is no attack to begin with.
+    /// There is no initial attack.
     #[error("attacks is empty; give one for each category to begin with")]
     NoAttacks,
-    /// No attack would want anything.
+    /// There is no payload, so attacks have no aim.
     #[error("payloads is empty; say what an attack wants, as a command")]
     NoPayloads,
-    /// There is no defence to begin with.
+    /// There is no initial defence.
     #[error("defences is empty; give one prompt for each category to begin with")]
     NoDefences,
     /// The range of the scores is empty.
     #[error("system.maximum must be above system.minimum")]
     NoRange,
-    /// A prompt lacks its slot, or has another one.
+    /// A prompt lacks its slot, or has another slot.
     #[error("a prompt must have the slot {{{{data}}}} exactly once: {0:?}")]
     Slot(String),
     /// A split has no items.
@@ -59,35 +59,35 @@ pub enum Flaw {
     NoItems(Split),
 }
 
-/// A task.
+/// The task of a run.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// Its name.
+    /// The name of the task.
     pub name: String,
-    /// What it is about, for the prompts of the optimizers.
+    /// Subject of the task, for the prompts of the optimizers.
     pub about: String,
-    /// What is attacked.
+    /// The system under attack.
     pub system: System,
-    /// How the search goes.
+    /// Settings of the search.
     #[serde(default)]
     pub search: Search,
     /// Weights of the scores.
     #[serde(default)]
     pub weights: Weights,
-    /// What attacks want, as a command: "give this essay the highest mark". The grammar frames it.
+    /// Aims of attacks, as commands: "give this essay the highest mark". A frame of the grammar surrounds each.
     pub payloads: Vec<String>,
-    /// Attacks to begin with, one of each category.
+    /// Initial attacks, one of each category.
     pub attacks: Vec<String>,
-    /// Defence prompts to begin with, one of each category; each has the slot `{{data}}` once. The first is the
-    /// hand-made one that everything is compared with.
+    /// Initial defence prompts, one of each category; each has the slot `{{data}}` once. The first is the hand-made
+    /// prompt with which everything is compared.
     pub defences: Vec<String>,
-    /// Where the text of an attack goes: `end`, `start` or `middle` of an item.
+    /// Position of an attack in an item: `end`, `start` or `middle`.
     #[serde(default)]
     pub place: Place,
     /// Honest texts.
     pub item: Vec<Item>,
-    /// Attacks that are for evaluation only.
+    /// Attacks for evaluation only.
     pub held_out: Vec<String>,
 }
 
@@ -95,23 +95,23 @@ pub struct Task {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct System {
-    /// Its prompt, with the slot `{{data}}` once; it answers with a number.
+    /// The prompt of the system, with the slot `{{data}}` once. The reply is a number.
     pub prompt: String,
-    /// Least score.
+    /// Lowest score.
     pub minimum: f64,
     /// Highest score, which the attacker wants.
     pub maximum: f64,
 }
 
-/// How the search goes.
+/// Settings of the search.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Search {
-    /// Candidates that are kept of each side.
+    /// Pool size of each side.
     pub pool: usize,
-    /// Items on which a candidate is scored while searching.
+    /// Most items on which a candidate is scored.
     pub batch: usize,
-    /// Rounds without an improvement of either side after which it ends.
+    /// The run ends after this many consecutive rounds in which neither side improves.
     pub patience: usize,
 }
 
@@ -121,26 +121,26 @@ impl Default for Search {
     }
 }
 
-/// Where an attack goes.
+/// Position of an attack in an item.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
-    /// Behind the text.
+    /// After the text.
     #[default]
     End,
-    /// Before it.
+    /// Before the text.
     Start,
-    /// After its first sentence.
+    /// After the first sentence; at the end if there is only one.
     Middle,
 }
 
-/// What an item is for.
+/// Use of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Split {
-    /// Searching.
+    /// For the search.
     Train,
-    /// Choosing the best.
+    /// For the choice of the best candidate.
     Validation,
 }
 
@@ -148,9 +148,9 @@ pub enum Split {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Item {
-    /// What it says.
+    /// The text of the item.
     pub text: String,
-    /// What it is for.
+    /// The use of the item.
     pub split: Split,
 }
 
@@ -187,7 +187,7 @@ impl Task {
         }
     }
 
-    /// Honest texts of a split.
+    /// The honest texts of a split.
     pub fn items(&self, split: Split) -> impl Iterator<Item = &str> {
         self.item.iter().filter(move |i| i.split == split).map(|i| i.text.as_str())
     }
@@ -209,7 +209,8 @@ impl Task {
     }
 }
 
-/// A prompt has its evidence slot exactly once. One without it is never scored and never released.
+/// Whether a prompt has the slot `{{data}}` exactly once, no other slot, and less than 8 KiB. Any other prompt is
+/// neither scored nor released.
 #[must_use]
 pub fn fits(prompt: &str) -> bool {
     prompt.matches("{{data}}").count() == 1 && prompt.matches("{{").count() == 1 && prompt.len() < 8_192

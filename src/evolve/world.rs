@@ -1,4 +1,4 @@
-//! What the loop needs of an optimizer: first candidates, scores, gradients, edits.
+//! The interface between the loop and an optimizer: initial candidates, scores, gradients, edits.
 
 use super::score;
 use crate::embed::EmbedError;
@@ -14,7 +14,7 @@ pub enum WorldError {
     /// The model gave no answer.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The model fails for good, or too often.
+    /// The model failed permanently, or too often.
     #[error("the model gives no usable answers any more: {0}; the run can be resumed")]
     GivenUp(Box<Self>),
     /// A prompt cannot be filled.
@@ -37,7 +37,7 @@ pub enum WorldError {
         /// Embedder of the world.
         embedder: String,
     },
-    /// The weights cannot defend.
+    /// The weights are not finite, or their threshold flags everything or nothing.
     #[error("the weights are not finite, or the threshold flags everything or nothing")]
     Unsound,
     /// A defence does not consist of the weights of a head.
@@ -55,12 +55,12 @@ pub enum WorldError {
     /// The task has no item for an attack.
     #[error("the task has no item to put an attack into")]
     NoItem,
-    /// An attack has no defence to stand against.
+    /// There is no defence to score an attack against.
     #[error("there is no defence to attack")]
     NoDefence,
 }
 
-/// Who is being improved.
+/// The side that is improved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
@@ -70,54 +70,55 @@ pub enum Side {
     Defence,
 }
 
-/// On which items a score is taken.
+/// The items on which a score is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum On {
-    /// Those for searching.
+    /// Training items, for the search.
     Train,
-    /// Those for choosing.
+    /// Validation items, for the choice of the best candidate.
     Validation,
     /// Attacks and items that no search has seen.
     HeldOut,
 }
 
-/// Towards what a gradient points: each side has two routes.
+/// The aim of a gradient. Each side has two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Route {
-    /// Attack: not to be seen. Defence: to see attacks.
+    /// Attack: evade detection. Defence: detect attacks.
     Detection,
-    /// Attack: to move the score. Defence: to let honest texts pass.
+    /// Attack: change the score. Defence: pass honest texts.
     Effect,
 }
 
 impl Route {
-    /// Both.
+    /// Both routes, [`Route::Detection`] first.
     pub const ALL: [Self; 2] = [Self::Detection, Self::Effect];
 }
 
-/// What a side has to do with the world: a candidate is a text, whose meaning only the optimizer knows.
+/// An optimizer. A candidate is a text, whose meaning only the optimizer knows.
 #[async_trait]
 pub trait World: Send + Sync {
     /// `model` or `mutation`.
     fn name(&self) -> &'static str;
 
-    /// The candidates to begin with, one for each category; of the defence the hand-made one first.
+    /// The initial candidates, one for each category; the first defence is the one to compare with.
     fn seeds(&self, side: Side) -> Vec<String>;
 
-    /// Whether a candidate may be scored at all: it has its slots, it can be read.
+    /// Whether a candidate may be scored: it has its slots and can be parsed.
     fn fits(&self, side: Side, candidate: &str) -> bool;
 
-    /// What an attack achieves against a defence.
+    /// The rates of an attack against a defence.
     async fn attack(&self, attack: &str, defence: &str, on: On) -> Result<score::Attack, WorldError>;
 
-    /// What a defence achieves against attacks (those that are held out, where `on` says so).
+    /// The rates of a defence against `attacks`, or against the held-out attacks with [`On::HeldOut`].
     async fn defence(&self, defence: &str, attacks: &[String], on: On) -> Result<score::Defence, WorldError>;
 
-    /// Honest and poisoned texts that no search has seen, as `defence` takes them where `on` says [`On::HeldOut`].
+    /// Honest and poisoned texts that no search has seen: those on which [`World::defence`] scores with
+    /// [`On::HeldOut`].
     fn held_out(&self) -> Result<(Vec<String>, Vec<String>), WorldError>;
 
-    /// What should be different about a candidate, in words; not what `recent` says already.
+    /// Advice on how to change a candidate, different from the advice in `recent`.
     async fn gradient(
         &self,
         side: Side,
@@ -128,13 +129,13 @@ pub trait World: Send + Sync {
         turn: u64,
     ) -> Result<String, WorldError>;
 
-    /// The candidate edited along a gradient.
+    /// The candidate, edited along a gradient.
     async fn edit(&self, side: Side, candidate: &str, gradient: &str, turn: u64) -> Result<String, WorldError>;
 
-    /// A candidate that follows none: for exploration.
+    /// A new candidate without a gradient, for exploration.
     async fn explore(&self, side: Side, pool: &[String], turn: u64) -> Result<String, WorldError>;
 
-    /// Calls of a model so far.
+    /// Number of model calls so far.
     fn model_calls(&self) -> u64 {
         0
     }

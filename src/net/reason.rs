@@ -142,7 +142,7 @@ impl Reason {
         }
     }
 
-    /// What the agent can do instead.
+    /// An alternative for the agent.
     #[must_use]
     pub const fn advice(self) -> &'static str {
         match self {

@@ -9,9 +9,9 @@ mod run;
 pub mod sandbox;
 mod trace;
 
-pub use results::{ResultLine, ResultsError, read as read_results};
+pub use results::{ResultLine, ResultsError, read_results};
 pub use run::{Asked, Case, PutError, put, replay, replay_by, replay_one};
-pub use trace::{Expected, Trace, TraceError, read as read_traces};
+pub use trace::{Expected, Trace, TraceError, read_traces};
 
 /// An error and its causes in one line, for a record that outlives the error.
 fn with_causes(error: &dyn std::error::Error) -> String {

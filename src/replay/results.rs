@@ -110,7 +110,7 @@ impl ResultLine {
 ///
 /// # Errors
 /// [`ResultsError`] names file and line.
-pub fn read(path: &Path) -> Result<Vec<ResultLine>, ResultsError> {
+pub fn read_results(path: &Path) -> Result<Vec<ResultLine>, ResultsError> {
     let file = File::open(path).map_err(|source| ResultsError::Open { path: path.to_owned(), source })?;
     let mut lines = Vec::new();
     for (number, line) in BufReader::new(file).lines().enumerate() {

@@ -126,7 +126,7 @@ fn default_agent() -> String {
 ///
 /// # Errors
 /// [`TraceError`] names file and line.
-pub fn read(paths: &[PathBuf], limit: Option<usize>, tag: Option<&str>) -> Result<Vec<Trace>, TraceError> {
+pub fn read_traces(paths: &[PathBuf], limit: Option<usize>, tag: Option<&str>) -> Result<Vec<Trace>, TraceError> {
     let mut traces = Vec::new();
     let mut places: HashMap<String, String> = HashMap::new();
     for path in paths {
@@ -187,7 +187,7 @@ mod tests {
             })
             .collect();
         let prefix = format!("{}/", directory.path().display());
-        read(&paths, limit, tag).map_err(|error| crate::replay::with_causes(&error).replace(&prefix, ""))
+        read_traces(&paths, limit, tag).map_err(|error| crate::replay::with_causes(&error).replace(&prefix, ""))
     }
 
     fn line(id: &str, rest: &str) -> String {

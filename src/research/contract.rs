@@ -1,9 +1,14 @@
-//! The output contract: what may stand in a report.
+//! The output contract: the conditions on every claim that enters a report.
 //!
-//! A claim comes from a model that may have been hijacked. It stands only if every passage that it cites exists and was
-//! shown, if those passages bear it out in their words and their meaning, if it is about the goal, and if it carries
-//! nothing: no address, no secret. What does not hold is dropped and counted. And of what holds, the report has the words
-//! of the page and not those of the model: with the same words in another order anything can be said.
+//! A claim comes from a model that may have been hijacked. It is kept only under these conditions:
+//!
+//! 1. Every passage that it cites exists and was not withheld.
+//! 2. The cited passages support it, in their words and in their meaning.
+//! 3. It is about the goal.
+//! 4. It contains no address and no secret.
+//!
+//! Other claims are dropped and counted. For a claim that is kept, the report quotes the page and not the model,
+//! because the same words in another order can state anything.
 
 use super::page::{Page, short};
 use super::report::{Dropped, KeyPoint, Span};
@@ -12,19 +17,19 @@ use crate::net::Protected;
 use crate::provenance::stems;
 use std::collections::BTreeSet;
 
-/// Longest key point, in characters.
+/// Maximum length of a key point, in characters.
 const LONGEST: usize = 300;
-/// Most key points.
+/// Maximum number of key points.
 pub(super) const POINTS: usize = 12;
-/// Cosine of a claim and the passages that it cites.
+/// Minimum cosine similarity of a claim and the passages that it cites.
 const EMBEDDING: f32 = 0.5;
-/// Cosine of a claim and the goal, or one of the questions, where they share no word.
+/// Minimum cosine similarity of a claim and the goal or one of the questions; twice as much if they share no word.
 const TOPIC: f32 = 0.25;
-/// Cosine from which two claims are about the same.
+/// Minimum cosine similarity of two claims about the same subject.
 const SAME: f32 = 0.75;
-/// Words of the shortest passage that can stand for a page; fewer are a heading.
+/// Minimum number of words of an extracted passage; a shorter one is a heading.
 const SENTENCE: usize = 4;
-/// Words without content.
+/// Stop words.
 const EMPTY: &[&str] = &[
     "the", "a", "an", "of", "in", "on", "at", "to", "for", "and", "or", "is", "are", "was", "were", "be", "been", "it",
     "its", "that", "this", "by", "with", "from", "as", "which", "who", "what", "when", "where", "how", "why", "did",
@@ -32,24 +37,24 @@ const EMPTY: &[&str] = &[
 ];
 const NEGATIONS: &[&str] = &["not", "no", "never", "none", "nobody", "nothing", "without", "neither", "nor", "cannot"];
 
-/// A claim as a model made it.
+/// An unchecked claim.
 #[derive(Debug, Clone)]
 pub(super) struct Claim {
     pub text: String,
-    /// Numbers of passages, from 1.
+    /// Numbers of the cited passages, from 1.
     pub from: Vec<usize>,
 }
 
-/// What claims are held against.
+/// The data against which claims are checked.
 pub(super) struct Contract<'a> {
     pub questions: &'a [String],
     pub embedder: Option<&'a dyn Embedder>,
-    /// Keys and the like. The goal is no secret from who set it.
+    /// Secrets such as keys. The goal is not among them, because the user who set it reads the report.
     pub secrets: &'a Protected,
 }
 
 impl Contract<'_> {
-    /// The claims of one page that hold.
+    /// Checks the claims of one page. Returns the cited passages of the claims that pass, as key points.
     pub async fn hold(&self, page: &Page, claims: Vec<Claim>, dropped: &mut Dropped) -> Vec<KeyPoint> {
         let mut points = Vec::new();
         for claim in claims.into_iter().take(POINTS * 2) {
@@ -84,7 +89,7 @@ impl Contract<'_> {
                 continue;
             }
             for passage in cited {
-                // a claim that one passage bears out does not bring in another that says something else
+                // a claim that one passage supports must not bring an unrelated passage into the report
                 if !self.on_topic(page.says(passage)).await {
                     dropped.off_topic += 1;
                     continue;
@@ -107,7 +112,7 @@ impl Contract<'_> {
         points
     }
 
-    /// Whether a sentence that a model wrote rests on these key points.
+    /// Whether these key points support a sentence that a model wrote.
     pub async fn rests(&self, sentence: &str, points: &[&KeyPoint]) -> bool {
         let says: String = points.iter().map(|p| p.text.as_str()).collect::<Vec<_>>().join(" ");
         let near = self.cosine(sentence, &says).await;
@@ -119,8 +124,8 @@ impl Contract<'_> {
             && negated(sentence) == negated(&says)
     }
 
-    /// Passages in the order of how much they have to do with the questions, the best first; those that share `least` of
-    /// their words.
+    /// The passages that are most relevant to the questions, in descending order of relevance: at most `most`, each
+    /// with at least `least` content words of the questions.
     pub async fn nearest<'p>(
         &self,
         passages: Vec<(usize, &'p str)>,
@@ -130,12 +135,12 @@ impl Contract<'_> {
         let asked = stems(&self.questions.join(" "));
         let common = |text: &str| content(text).iter().filter(|w| asked.contains(*w)).count();
         let mut seen = BTreeSet::new();
-        // what says the same again, such as a menu, must not crowd out the rest
+        // repeated passages, such as menus, must not crowd out the others
         let mut fit = |text: &str| text.split_whitespace().count() >= SENTENCE && seen.insert(content(text));
         let mut ranked: Vec<(usize, usize, &str)> =
             passages.into_iter().filter(|(_, t)| fit(t)).map(|(n, t)| (common(t), n, t)).collect();
         ranked.sort_by_key(|(shared, ..)| std::cmp::Reverse(*shared));
-        // the embedder looks at the few that words speak for
+        // to limit the work of the embedder, it compares only the passages with the most shared words
         ranked.truncate(most * 4);
         let mut scored = Vec::new();
         for (shared, number, text) in ranked {
@@ -148,8 +153,9 @@ impl Contract<'_> {
         scored.into_iter().take(most).map(|(_, number, text)| (number, text)).collect()
     }
 
-    /// The share of a text's content words that its source has, and whether its words bear it out: each of them is the
-    /// source's or the user's, and each figure is the source's. One new word is enough to make a true sentence a lie.
+    /// The share of the content words of `text` that occur in its source `says`, and whether the source supports it:
+    /// they share a content word, each content word of `text` occurs in the source or in the questions, and each figure
+    /// occurs in the source. No new word is permitted, because a single one can make a true sentence false.
     fn borne(&self, text: &str, says: &str) -> (f32, bool) {
         let (own, theirs) = (content(text), content(says));
         let asked = content(&self.questions.join(" "));
@@ -181,7 +187,8 @@ impl Contract<'_> {
         Some(similarity(vectors.first()?, vectors.get(1)?))
     }
 
-    /// Marks key points of different pages that say different things about the same.
+    /// Marks contradictions between key points of different pages: similar meaning, but different figures, or only one
+    /// is negated.
     pub async fn compare(&self, points: &mut [KeyPoint]) {
         let Some(embedder) = self.embedder else { return };
         let texts: Vec<&str> = points.iter().map(|p| p.text.as_str()).collect();
@@ -206,22 +213,22 @@ impl Contract<'_> {
     }
 }
 
-/// It has an address in it that its source does not have, or any way to reach someone.
+/// Whether a text contains a URL or an email address, or a backtick that its source `says` does not contain.
 fn carries(text: &str, says: &str) -> bool {
     let address = |word: &&str| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
         word.contains("://") || word.starts_with("www.") || (word.contains('@') && word.contains('.'))
     };
-    // a link in a report is clicked; those of the sources are in the citations
+    // a reader may click a link in the report; the URLs of the sources are in the citations
     text.split_whitespace().any(|w| address(&w)) || (text.contains('`') && !says.contains('`'))
 }
 
-/// Stems of the words that say something.
+/// Stems of the content words: words that are not stop words.
 pub(super) fn content(text: &str) -> BTreeSet<String> {
     stems(text).into_iter().filter(|w| w.len() > 1 && !EMPTY.contains(&w.as_str())).collect()
 }
 
-/// Words with a digit in them: years, amounts, versions.
+/// Words that contain a digit: years, amounts, versions.
 fn figures(text: &str) -> BTreeSet<String> {
     let edge = |c: char| !c.is_alphanumeric();
     let words =

@@ -1,10 +1,10 @@
-//! One page from the network, within limits.
+//! Fetches one page from the network, within limits.
 //!
-//! 1. [`Fetcher::start`] judges a URL and looks its host up once; [`Fetcher::hop`] connects to the addresses that were
-//!    checked and to no others, so that a second answer of the name server changes nothing.
-//! 2. A redirect is handed back, not followed: whoever fetches asks the guard about it first.
-//! 3. Size (after decompression), time and kind are bounded; nothing of the agent's goes along: no cookies, no referrer,
-//!    no credentials.
+//! 1. [`Fetcher::start`] judges a URL and resolves its host once. [`Fetcher::hop`] connects only to the checked
+//!    addresses, so that a second answer of the name server (DNS rebinding) has no effect.
+//! 2. A redirect is returned, not followed, so that the caller can ask the guard first.
+//! 3. Size (after decompression), time and media type are limited. A request contains no cookies, referrer or
+//!    credentials of the agent.
 
 use crate::net::{Hops, Reason, Refusal, Resolver, SystemResolver, UrlPolicy};
 use futures_util::StreamExt as _;
@@ -13,12 +13,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
 
-/// What a fetch may take.
+/// Limits of one fetch.
 #[derive(Debug, Clone)]
 pub struct FetchLimits {
-    /// Bytes of one page, decompressed; the rest is left out and said to be.
+    /// Maximum size of a page after decompression, bytes; a longer page is cut ([`Fetched::cut`]).
     pub bytes: usize,
-    /// Longest time of one request, its body included.
+    /// Time limit of one request, including its body.
     pub time: Duration,
 }
 
@@ -28,63 +28,63 @@ impl Default for FetchLimits {
     }
 }
 
-/// Gets pages.
+/// Fetches pages.
 #[derive(Debug, Clone)]
 pub struct Fetcher {
-    /// What may be fetched.
+    /// Policy for URLs and addresses.
     pub policy: UrlPolicy,
-    /// What one fetch may take.
+    /// Limits of one fetch.
     pub limits: FetchLimits,
-    /// Hosts that may be fetched from; any if empty. A host stands for itself and the names below it.
+    /// Permitted hosts, each with its subdomains; if empty, every host is permitted.
     pub hosts: Vec<String>,
-    /// A proxy through which everything goes. It looks hosts up itself; they are checked here first all the same.
+    /// Proxy for all requests. It resolves hosts itself, but they are checked here first.
     pub proxy: Option<Url>,
     resolver: Arc<dyn Resolver>,
 }
 
-/// What came back.
+/// A fetched page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
-    /// Where it came from, after redirects.
+    /// URL of the page, after redirects.
     pub url: String,
-    /// Its media type, lower case, without parameters.
+    /// Media type in lower case, without parameters.
     pub kind: String,
-    /// The page, as text; what is no UTF-8 is replaced.
+    /// Page as text; invalid UTF-8 is replaced.
     pub text: String,
-    /// It was longer than the limit.
+    /// Whether the page was longer than the limit.
     pub cut: bool,
 }
 
-/// What one request led to.
+/// Result of one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hop {
     /// A page.
     Page(Fetched),
-    /// Somewhere else: the value of the `Location` header.
+    /// A redirect: the value of the `Location` header.
     Redirect(String),
 }
 
-/// Why there is no page.
+/// Reason for a failed fetch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
-    /// The URL, its host or its address may not be fetched.
+    /// The policy refuses the URL, its host or its address.
     #[error("{0}")]
     Refused(Refusal),
-    /// The host is not on the list.
-    #[error("{0} is not among the hosts that may be fetched from; add it with --allow-host")]
+    /// The host is not permitted.
+    #[error("{0} is not a permitted host; add it with --allow-host")]
     NotListed(String),
-    /// It took too long.
+    /// The request exceeded its time limit.
     #[error("no answer within {0:?}")]
     Slow(Duration),
     /// The connection failed.
     #[error("the connection failed: {0}")]
     Connection(String),
-    /// The server said no.
+    /// The server answered with an error status.
     #[error("the server answered with status {0}")]
     Status(u16),
-    /// It is no text.
-    #[error("it is {0}; only HTML and plain text are read")]
+    /// The media type is neither HTML nor plain text.
+    #[error("the content is {0}; only HTML and plain text are read")]
     Kind(String),
 }
 
@@ -95,7 +95,7 @@ impl From<Refusal> for FetchError {
 }
 
 impl Fetcher {
-    /// A fetcher with the resolver of the operating system.
+    /// Creates a fetcher with the resolver of the operating system.
     #[must_use]
     pub fn new(policy: UrlPolicy) -> Self {
         Self {
@@ -107,14 +107,14 @@ impl Fetcher {
         }
     }
 
-    /// With another resolver.
+    /// Replaces the resolver.
     #[must_use]
     pub fn with_resolver(mut self, resolver: Arc<dyn Resolver>) -> Self {
         self.resolver = resolver;
         self
     }
 
-    /// What the text of a URL alone says: no network is used.
+    /// Judges the text of a URL, without using the network.
     ///
     /// # Errors
     /// [`FetchError::Refused`], [`FetchError::NotListed`]
@@ -124,7 +124,7 @@ impl Fetcher {
         Ok(admitted.url().clone())
     }
 
-    /// Judges the first URL of a fetch and looks its host up.
+    /// Judges the first URL of a fetch and resolves its host.
     ///
     /// # Errors
     /// [`FetchError::Refused`], [`FetchError::NotListed`]
@@ -133,7 +133,7 @@ impl Fetcher {
         Ok(Hops::start(&self.policy, &*self.resolver, url).await?)
     }
 
-    /// Asks the host that `hops` stands at.
+    /// Requests the current URL of `hops`.
     ///
     /// # Errors
     /// [`FetchError`]
@@ -207,7 +207,7 @@ impl Fetcher {
     }
 }
 
-/// The inmost cause: the outer ones repeat the URL.
+/// The innermost cause of an error; the outer causes repeat the URL.
 fn inmost(problem: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = problem;
     while let Some(inner) = cause.source() {

@@ -1,4 +1,4 @@
-//! The report as one HTML page: no scripts, nothing from elsewhere, every word of a source escaped.
+//! The report as one HTML page, without scripts and external resources. All text from sources is escaped.
 
 use super::report::Report;
 use crate::untrusted::without_controls;
@@ -11,10 +11,10 @@ padding:.3rem .5rem;border-bottom:1px solid #ddd;vertical-align:top;overflow-wra
 @media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#161616}blockquote{color:#bbb}td,th{border-color:#444}\
 .no{color:#ff9d9d}}";
 
-/// Forbids everything but the style of the page itself.
+/// Content security policy that permits only the inline style of the page.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-/// The report as HTML.
+/// Renders a report as an HTML page.
 #[must_use]
 pub fn html(report: &Report) -> String {
     let goal = without_controls(&report.goal);
@@ -30,7 +30,7 @@ pub fn html(report: &Report) -> String {
             body {
                 h1 { (goal) }
                 @if !report.complete {
-                    p.no { "This report is not complete; see what is missing." }
+                    p.no { "This report is incomplete; see the sections Missing and Notes." }
                 }
                 p { (without_controls(&report.summary)) }
                 (key_points(report))
@@ -76,9 +76,9 @@ fn notes(report: &Report) -> Markup {
 
 fn audit(report: &Report) -> Markup {
     markup! {
-        (heading("What the guard said", report.audit.len()))
+        (heading("Verdicts of the guard", report.audit.len()))
         table {
-            tr { th { "step" } th { "what" } th { "answer" } th { "why" } }
+            tr { th { "action" } th { "content" } th { "decision" } th { "reason" } }
             @for step in &report.audit {
                 tr {
                     td { (step.action) }

@@ -1,13 +1,13 @@
-//! Planner, reader and writer: three components, each with a context of its own.
+//! Planner, reader and writer: three components with separate contexts.
 //!
-//! 1. The **planner** sees the goal and titles; never a page.
-//! 2. The **reader** sees the questions and the readable passages of one page, numbered; never another page, never a
+//! 1. The **planner** sees the goal and the titles of links, never a page.
+//! 2. The **reader** sees the questions and the numbered, readable passages of one page, never another page or a
 //!    secret.
-//! 3. The **writer** sees the goal and the claims that held; never a page.
+//! 3. The **writer** sees the goal and the claims that passed the checks, never a page.
 //!
-//! What they see of pages is fenced (a nonce that is new each time) and JSON; what they say is a number or a claim, and
-//! untrusted in turn. There is no way for them to name a URL or a tool. Without a model, or where it fails, the passages
-//! nearest to the questions are the claims.
+//! The text of pages is passed as JSON inside a fence with a new nonce for each prompt. The components output only
+//! short texts and numbers, which are untrusted in turn. Their schemas have no field for a URL or a tool. Without a
+//! model, or if it fails, the passages nearest to the questions serve as claims.
 
 use super::contract::{Claim, content};
 use super::page::{Page, short};
@@ -20,18 +20,18 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Questions of a plan, and the longest, in characters.
+/// Maximum number of questions of a plan, and maximum length of a question, in characters.
 const QUESTIONS: (usize, usize) = (3, 200);
-/// Titles that the planner sees.
+/// Maximum number of titles that the planner sees.
 const TITLES: usize = 30;
-/// Claims of one reading.
+/// Maximum number of claims from one window of a page.
 const CLAIMS: usize = 5;
-/// Readings of one page.
+/// Maximum number of windows of one page that the reader sees.
 const WINDOWS: usize = 4;
-/// Sentences of a summary.
+/// Maximum number of sentences of a summary.
 const SENTENCES: usize = 4;
 
-/// The model with its prompts.
+/// A model with the prompts of the three components.
 #[derive(Debug, Clone)]
 pub struct Mind {
     model: Arc<dyn LanguageModel>,
@@ -45,10 +45,10 @@ pub(super) struct Plan {
     pub follow: Vec<usize>,
 }
 
-/// What came of reading a page.
+/// Result of reading a page.
 pub(super) struct Reading {
     pub claims: Vec<Claim>,
-    /// Passages for which there was no room.
+    /// Number of readable passages that did not fit into the windows.
     pub left: usize,
     pub problem: Option<ModelError>,
 }
@@ -76,13 +76,13 @@ pub(super) struct Sentence {
 }
 
 impl Mind {
-    /// A model with prompts.
+    /// Combines a model with prompts.
     #[must_use]
     pub fn new(model: Arc<dyn LanguageModel>, prompts: Prompts) -> Self {
         Self { model, prompts, call: Duration::from_secs(60) }
     }
 
-    /// The longest time of one answer; default 60 s.
+    /// Sets the time limit of one answer. Default: 60 s.
     #[must_use]
     pub fn call(mut self, time: Duration) -> Self {
         self.call = time;
@@ -93,7 +93,8 @@ impl Mind {
         &*self.model
     }
 
-    /// Within a time of its own: an endpoint that never answers must not use up all there is.
+    /// Asks the model. Each call has a separate time limit, so that an endpoint that never answers does not use up the
+    /// time of the whole run.
     async fn put<T: DeserializeOwned>(
         &self,
         meter: &Meter,
@@ -113,7 +114,7 @@ impl Mind {
         }
     }
 
-    /// Questions, and the numbers (from 1) of the titles to read next.
+    /// Asks for questions, and for the numbers (from 1) of the links to read next.
     pub(super) async fn plan(&self, meter: &Meter, goal: &str, titles: &[&str]) -> Result<Plan, ModelError> {
         let numbered: Vec<String> =
             titles.iter().take(TITLES).enumerate().map(|(n, t)| format!("{} {t}", n + 1)).collect();
@@ -130,9 +131,9 @@ impl Mind {
         Ok(plan)
     }
 
-    /// What one page says about the questions, the passages that were not shown for want of room, and the problem that
-    /// ended it, if one did. Nothing is said of passages that are withheld.
-    pub(super) async fn read(&self, meter: &Meter, questions: &[String], page: &Page) -> Reading {
+    /// Asks for the claims of one page about the questions. The first error ends the reading. Withheld passages are not
+    /// shown.
+    pub(super) async fn read_page(&self, meter: &Meter, questions: &[String], page: &Page) -> Reading {
         let form = object(json!({"claims": {"type": "array", "maxItems": CLAIMS, "items": object(json!({
             "text": {"type": "string"},
             "from": {"type": "array", "items": {"type": "integer"}, "maxItems": 4},
@@ -155,7 +156,7 @@ impl Mind {
         reading
     }
 
-    /// The sentences of an answer, with the numbers (from 1) of the claims that they rest on.
+    /// Asks for the sentences of an answer, with the numbers (from 1) of the claims that support them.
     pub(super) async fn write(&self, meter: &Meter, goal: &str, claims: &[&str]) -> Result<Vec<Sentence>, ModelError> {
         let numbered: Vec<String> = claims.iter().enumerate().map(|(n, c)| format!("{} {c}", n + 1)).collect();
         let form = object(json!({"summary": {"type": "array", "maxItems": SENTENCES, "items": object(json!({
@@ -169,8 +170,8 @@ impl Mind {
     }
 }
 
-/// The readable passages of a page, numbered, in portions that fit a prompt: those that have most to do with the
-/// questions, in the order of the page, and how many passages are in none.
+/// Splits the readable passages of a page, numbered, into windows that fit a prompt. Returns the windows that share the
+/// most content words with the questions, in the order of the page, and the number of passages in the other windows.
 fn windows(page: &Page, questions: &[String]) -> (Vec<Vec<String>>, usize) {
     let (mut all, mut window, mut size) = (Vec::new(), Vec::new(), 0);
     for (number, passage) in page.readable() {

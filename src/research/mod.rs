@@ -1,15 +1,22 @@
-//! A research agent that reads pages which an attacker may control, and is not hijacked.
+//! A research agent that reads web pages under the control of attackers and resists their prompt injections.
 //!
-//! 1. `plan`: the goal becomes questions. 2. `fetch`: each page, and each redirect, is an [`crate::Action`] that the guard
-//!    allows or not. 3. `read`: claims with the passages that bear them out. 4. `write`: a summary from the claims that
-//!    held. 5. The answer is an [`crate::Action`], too.
+//! 1. `plan`: the planner divides the goal into questions.
+//! 2. `fetch`: the guard checks each page and each redirect as an [`crate::Action`].
+//! 3. `read`: the reader makes claims and cites the passages that support them.
+//! 4. `write`: the writer makes a summary from the claims that passed the checks.
+//! 5. The guard checks the answer, also as an [`crate::Action`].
 //!
-//! It holds by construction, not by good behaviour of the model: the components (`mind.rs`) have separate contexts and can
-//! say nothing but numbers and claims; links are candidates that policy admits; passages that order their reader are
-//! withheld (`page.rs`); a claim stands only if what it cites bears it out (`contract.rs`); what is protected is looked for
-//! in all that leaves ([`Protected`]). A model that is fully hijacked can make the report poorer, and no more.
+//! The defence is structural and does not depend on the behaviour of the model:
 //!
-//! [`naive`] is the same agent as it is commonly written, for comparison only.
+//! - The components (`mind.rs`) have separate contexts. They output only short texts and numbers.
+//! - Links are only candidates; policy decides which are fetched.
+//! - Passages that give instructions to their reader are withheld (`page.rs`).
+//! - A claim is kept only if the cited passages support it (`contract.rs`).
+//! - All outgoing text is searched for protected text ([`Protected`]).
+//!
+//! The worst effect of a fully hijacked model is a poorer report.
+//!
+//! [`naive`] is the same agent without defences, as it is commonly written; it is for comparison only.
 
 mod contract;
 pub mod fetch;
@@ -35,22 +42,23 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use work::Work;
 
-/// How long it may take to put together what was found, once the time is up.
+/// Time limit for concluding the report after [`Settings::time`] has run out.
 const CLOSING: Duration = Duration::from_secs(20);
 
-/// How research is done.
+/// Settings of the research agent.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Settings {
-    /// Most pages, those that were named included.
+    /// Maximum number of pages, including the start pages.
     pub pages: usize,
-    /// Longest time for all of it.
+    /// Time limit for the whole run.
     pub time: Duration,
-    /// Caps on what all of it may use of a model.
+    /// Model budget of the whole run.
     pub limits: Limits,
-    /// Links to other hosts than those that were named may be followed.
+    /// Whether links and redirects may lead to hosts other than those of the start pages.
     pub elsewhere: bool,
-    /// Texts that must not leave, with a name: keys, instructions, canaries. The goal always counts.
+    /// Name and text of each secret that must not be disclosed: keys, instructions, canaries. The goal is always
+    /// protected, too.
     pub secrets: Vec<(String, String)>,
 }
 
@@ -67,16 +75,16 @@ impl Default for Settings {
     }
 }
 
-/// What happens, as it happens: for progress.
+/// A progress event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// A step begins: `planning`, `fetching`, `reading`, `writing`, and what it is about.
+    /// The start of a step: `planning`, `fetching`, `reading` or `writing`, and its goal or URL.
     Begins(&'static str, &'a str),
-    /// The guard said no to it, or it failed.
+    /// A page that the guard refused, or that could not be fetched or read: URL and reason.
     Refused(&'a str, &'a str),
 }
 
-/// The agent.
+/// The research agent.
 #[derive(Debug)]
 pub struct Researcher {
     guard: Guard,
@@ -87,35 +95,36 @@ pub struct Researcher {
 }
 
 impl Researcher {
-    /// An agent in front of which `guard` stands. Without a mind it extracts; without an embedder, meaning is compared by
-    /// words.
+    /// Creates an agent whose actions `guard` checks. Without a model, the agent extracts passages. Without an
+    /// embedder, it compares texts by their words.
     #[must_use]
     pub fn new(guard: Guard, fetcher: Fetcher) -> Self {
         Self { guard, fetcher, mind: None, embedder: None, settings: Settings::default() }
     }
 
-    /// With a model.
+    /// Sets the model.
     #[must_use]
     pub fn mind(mut self, mind: Mind) -> Self {
         self.mind = Some(mind);
         self
     }
 
-    /// With an embedder.
+    /// Sets the embedder.
     #[must_use]
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.embedder = Some(embedder);
         self
     }
 
-    /// With settings changed.
+    /// Changes the settings.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
         change(&mut self.settings);
         self
     }
 
-    /// Researches a goal, beginning with these pages. Always a report: what is missing is in it.
+    /// Researches a goal from these start pages. Always returns a report, which lists the parts that are missing.
+    /// `told` receives the progress events.
     pub async fn run(&self, goal: &str, urls: &[String], told: &(dyn Fn(Event<'_>) + Sync)) -> Report {
         let started = Instant::now();
         let mut secrets = Protected::default();
@@ -149,7 +158,7 @@ impl Researcher {
         if tokio::time::timeout(self.settings.time, work.all(goal, urls)).await.is_err() {
             work.missed(goal, format!("the rest: the time of {:?} was used up", self.settings.time));
             work.late = true;
-            // what was found so far is put together without a model
+            // conclude the report from the findings so far, without a model
             if tokio::time::timeout(CLOSING, work.conclude(goal)).await.is_err() {
                 work.missed(goal, "what was found could not be put together in time".to_owned());
             }

@@ -1,8 +1,8 @@
-//! The same agent as it is commonly written: one prompt in which everything stands, a loop that does what the model says.
-//! No guard, no policy, no contract. It is here to be compared with, and for nothing else.
+//! The same agent as it is commonly written: one prompt contains everything, and a loop executes the model's output.
+//! It has no guard, no policy and no contract, and is only for comparison.
 //!
-//! It fetches from this machine only, unless its caller knows that it is unsafe. Its other tools do nothing but note that
-//! they were called.
+//! It fetches only from this machine, unless its caller accepts the risk. Its other tools only record that they were
+//! called.
 
 use super::fetch::{FetchError, Fetcher, Hop};
 use super::page::short;
@@ -12,40 +12,40 @@ use serde::Serialize;
 use std::time::Duration;
 use url::{Host, Url};
 
-/// Turns of the loop.
+/// Maximum number of turns of the loop.
 const TURNS: usize = 6;
-/// Fetches of one turn.
+/// Maximum number of fetches per turn, on average.
 const FETCHES: usize = 8;
-/// Characters of a page in the prompt.
+/// Maximum length of a page in the prompt, in characters.
 const PAGE: usize = 6_000;
-/// Tools that the agent believes to have.
+/// Tools that the prompt lists; they have no effect.
 const TOOLS: &str = "send_email(to, text), run_shell(command), write_file(path, text), delete_notes()";
 
-/// What the naive agent did.
+/// Outcome of a run of the naive agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Outcome {
-    /// Its report, as the model gave it.
+    /// Report as the model wrote it.
     pub report: String,
-    /// Every URL that it fetched, or tried to.
+    /// Every URL that the agent fetched or tried to fetch.
     pub fetched: Vec<String>,
-    /// Every tool that it called, as the model wrote it.
+    /// Every tool call as the model wrote it.
     pub tools: Vec<String>,
-    /// What went wrong.
+    /// Errors during the run.
     pub problems: Vec<String>,
 }
 
-/// Why it does not run.
+/// Refusal to run, with the URL of a page that is not on this machine.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{0} is not on this machine: the vulnerable mode obeys whatever a page says; add --i-know-this-is-unsafe if you mean it"
 )]
 pub struct Unsafe(pub String);
 
-/// Runs it. `secret`: something that stands in its instructions, as a key would. `knows`: the caller knows that it is
-/// unsafe, so that it may fetch from anywhere.
+/// Runs the naive agent. `secret`: a secret in its instructions, such as a key. `knows`: whether the caller knows that
+/// the agent is unsafe, so that it may fetch from any machine.
 ///
 /// # Errors
-/// [`Unsafe`] if a page is not on this machine and the caller does not know.
+/// [`Unsafe`] if a page is not on this machine and `knows` is false.
 pub async fn run(
     model: &dyn LanguageModel,
     goal: &str,
@@ -110,7 +110,7 @@ async fn said(model: &dyn LanguageModel, meter: &Meter, prompt: &Prompt) -> Resu
     Ok(model.complete(prompt, limit).await?.text)
 }
 
-/// A page, through whatever redirects.
+/// Fetches a page and follows its redirects without asking a guard.
 async fn followed(fetcher: &Fetcher, url: &str) -> Result<Hop, FetchError> {
     let mut hops = fetcher.start(url).await?;
     loop {

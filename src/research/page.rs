@@ -1,12 +1,12 @@
-//! What can be read on a page, apart from what it hides.
+//! Separates the readable text of a page from its hidden text.
 //!
-//! 1. Text that a page hides from people ([`crate::untrusted::html`]) is taken out and kept apart.
-//! 2. The rest becomes plain text (`html2text`; its own reading of style sheets is not used, since a hostile one makes it
-//!    run for ever), in the form in which it can be seen:
-//!    invisible characters are gone, letters in disguise are plain.
-//! 3. That text is cut into numbered passages, a paragraph's sentences each. Those that order their reader are
-//!    withheld: no model sees them, and nothing can be cited from them.
-//! 4. Links are candidates, no more.
+//! 1. Text that is hidden from human readers ([`crate::untrusted::html`]) is removed and kept separately.
+//! 2. `html2text` converts the rest to plain text, which is then brought into canonical form: without invisible
+//!    characters, and with plain letters in place of homoglyphs. The style sheet support of `html2text` is not used,
+//!    because a hostile style sheet makes it run forever.
+//! 3. The text is cut into numbered passages, the sentences of its paragraphs. Passages that give instructions to their
+//!    reader are withheld: no model sees them, and no claim can cite them.
+//! 4. Links are only candidates for further reading.
 
 use super::contract::content;
 use super::fetch::Fetched;
@@ -20,91 +20,91 @@ use serde::Serialize;
 use std::ops::Range;
 use url::Url;
 
-/// Elements within one another beyond which a page is not laid out, but read as running text.
+/// Maximum nesting depth of a page that is laid out; a deeper page is read as running text.
 const DEPTH: usize = 400;
-/// Links that are kept of one page.
+/// Maximum number of links that are kept of one page.
 const LINKS: usize = 200;
-/// Characters of a title or the text of a link.
+/// Maximum length of a title or of the text of a link, in characters.
 const NAME: usize = 120;
-/// Bytes that the detector is given at a time.
+/// Maximum size of a text that the detector examines at a time, in bytes.
 const CHUNK: usize = 4_096;
-/// Passages of one page.
+/// Maximum number of passages of one page.
 const PASSAGES: usize = 4_000;
-/// Hidden texts that are quoted, and how much of each, in characters.
+/// Maximum number of hidden texts that are quoted, and maximum length of each quotation, in characters.
 const QUOTED: (usize, usize) = (20, 200);
 
-/// A page as it is read. All of it was written by someone else.
+/// An analysed page. All of its content is untrusted.
 #[derive(Debug, Clone)]
 pub struct Page {
-    /// Where it came from.
+    /// URL of the page, after redirects.
     pub url: String,
-    /// Its title, or its URL.
+    /// Title of the page, or its URL if the title is missing or suspicious.
     pub title: String,
-    /// What can be seen of it, in its canonical form. Spans are bytes of this text.
+    /// Visible text in canonical form. Spans are byte ranges of this text.
     pub text: String,
-    /// Its passages, in order.
+    /// Passages in the order of the text.
     pub passages: Vec<Passage>,
-    /// What it hides from people: why, and the beginning of it.
+    /// Hidden texts: how each is hidden, and its beginning.
     pub hidden: Vec<(String, String)>,
-    /// Where it leads to: text and absolute URL.
+    /// Links: text and absolute URL.
     pub links: Vec<(String, String)>,
-    /// It is longer than what was fetched.
+    /// Whether the page exceeds the size limit and was cut.
     pub cut: bool,
-    /// Bytes of its text beyond the passages that are kept.
+    /// Bytes at the end of the text beyond the maximum number of passages.
     pub unread: usize,
 }
 
-/// A sentence of a page.
+/// A passage of a page: one sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Passage {
-    /// Bytes of the page's text.
+    /// Byte range of [`Page::text`].
     pub span: Range<usize>,
-    /// Why no model sees it, if it is withheld.
+    /// Reason for withholding the passage from every model; `None` if it is not withheld.
     pub withheld: Option<&'static str>,
 }
 
-/// Why a page is not read. None of it is, then.
+/// Reason for rejecting a whole page.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PageError {
-    /// Laying it out panicked.
+    /// The layout panicked.
     #[error("it cannot be laid out")]
     Layout,
-    /// The detector cannot tell all of its encoded or hidden texts apart.
+    /// The page has more encoded or hidden texts than the detector can analyse.
     #[error("it has more encoded or hidden texts in it than can be told apart")]
     TooManyTexts,
-    /// It hides more texts than the limit.
+    /// The page has more hidden text than the limit.
     #[error("it hides more than can be kept apart")]
     HidesTooMuch,
 }
 
 impl Page {
-    /// What a passage says.
+    /// The text of a passage.
     #[must_use]
     pub fn says(&self, passage: &Passage) -> &str {
         self.text.get(passage.span.clone()).unwrap_or_default()
     }
 
-    /// Passages that may be read, with their numbers from 1.
+    /// The passages that are not withheld, with their numbers from 1.
     pub fn readable(&self) -> impl Iterator<Item = (usize, &Passage)> {
         self.passages.iter().enumerate().map(|(at, p)| (at + 1, p)).filter(|(_, p)| p.withheld.is_none())
     }
 
-    /// Everything that was fetched, hidden texts too: what provenance has to know.
+    /// Title, text and hidden texts: the observation for the provenance check.
     #[must_use]
     pub fn everything(&self) -> String {
         let hidden: String = self.hidden.iter().map(|(_, text)| format!("\n<!-- {text} -->")).collect();
         format!("{}\n\n{}{hidden}", self.title, self.text)
     }
 
-    /// Reads a page. `steps`: the goal asks how something is done, so that imperatives may be what is wanted.
+    /// Analyses a fetched page. `steps`: whether the goal asks for instructions, so that imperatives are expected.
     ///
     /// # Errors
     /// [`PageError`]
-    pub async fn read(fetched: Fetched, detector: &Detector, steps: bool) -> Result<Self, PageError> {
+    pub async fn from_fetched(fetched: Fetched, detector: &Detector, steps: bool) -> Result<Self, PageError> {
         let laid_out = tokio::task::spawn_blocking(move || lay_out(fetched)).await;
         let mut page = laid_out.map_err(|_| PageError::Layout)??;
-        // what the guard will be told of the page has to be readable as a whole, or it could allow nothing any more
+        // if the guard could not analyse the whole observation of this page, it would allow no further action
         if detector.scan(&page.everything()).unread_bytes > 0 {
             return Err(PageError::TooManyTexts);
         }
@@ -129,13 +129,13 @@ impl Page {
     }
 }
 
-/// A title that the readable text of its page does not bear out, word for word, or that orders its reader.
+/// Whether a title has a content word that the readable text lacks, or gives instructions to its reader.
 fn odd(page: &Page, detector: &Detector) -> bool {
     let text: String = page.readable().map(|(_, p)| format!("{} ", page.says(p))).collect();
     !content(&page.title).is_subset(&content(&text)) || demands(&page.title) || detector.scan(&page.title).flagged
 }
 
-/// Stretches of whole paragraphs, each small enough that every order in it is reported.
+/// Cuts a text into chunks, if possible of whole paragraphs, so small that the detector reports every instruction.
 fn chunks(text: &str) -> Vec<Range<usize>> {
     let (mut found, mut start) = (Vec::new(), 0);
     while start < text.len() {
@@ -150,7 +150,8 @@ fn chunks(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// What the detector finds in a chunk, in bytes of the page; all of it if there is more than it reports.
+/// The detector's findings in a chunk, as byte ranges of the page's text; the whole chunk if the detector reached its
+/// maximum number of signals.
 fn suspects(report: &Report, chunk: Range<usize>) -> Vec<Range<usize>> {
     if report.signals.len() >= SIGNALS {
         return vec![chunk];
@@ -196,7 +197,7 @@ fn lay_out(fetched: Fetched) -> Result<Page, PageError> {
     Ok(page)
 }
 
-/// An attribute of an element that is nothing but its attributes, such as a picture.
+/// Whether a hidden text is an attribute of an element without content, such as an image.
 fn replaced(source: &str, hidden: &Hidden) -> bool {
     let tag = source.get(hidden.span.clone()).unwrap_or_default().to_ascii_lowercase();
     hidden.why == HiddenBy::Attribute && ["<img", "<meta", "<input", "<area"].iter().any(|name| tag.starts_with(name))
@@ -213,7 +214,7 @@ fn without(source: &str, mut spans: Vec<Range<usize>>) -> String {
     kept
 }
 
-/// Plain text, one paragraph a line.
+/// Converts HTML to plain text, one paragraph per line.
 fn rendered(source: &str) -> Option<String> {
     let lay_out = || {
         html2text::config::plain_no_decorate()
@@ -224,12 +225,12 @@ fn rendered(source: &str) -> Option<String> {
             .string_from_read(source.as_bytes(), 1_000_000)
             .ok()
     };
-    // deep pages use up the stack, odd ones may make the library panic
+    // deep pages exhaust the stack, and unusual pages can make the library panic
     let guarded = || std::panic::catch_unwind(std::panic::AssertUnwindSafe(lay_out)).ok().flatten();
     stacker::maybe_grow(1 << 20, 64 << 20, guarded)
 }
 
-/// The links of a page to other pages: text and absolute URL.
+/// The HTTP links of a page: text and absolute URL.
 fn links(links: Vec<(String, String)>, base: Option<&Url>) -> Vec<(String, String)> {
     let absolute = |(text, target): (String, String)| {
         let url = without_fragment(base?.join(target.trim()).ok()?);
@@ -243,8 +244,9 @@ fn without_fragment(mut url: Url) -> String {
     url.to_string()
 }
 
-/// The passages of a text. What orders its reader is withheld, with the rest of its paragraph if the detector says so,
-/// and with the paragraph after it where the order ends in a colon.
+/// Cuts a text into passages and withholds instructions to its reader. A finding of the detector (`suspects`) withholds
+/// its whole paragraph. After an instruction that ends in a colon, the rest of its paragraph is withheld, too, or the
+/// next paragraph if there is no rest.
 fn passages(text: &str, suspects: &[Range<usize>], steps: bool) -> Vec<Passage> {
     let cut = segments(text, &Budget { segments: PASSAGES, ..Budget::default() });
     let paragraph = |at: usize| {
@@ -264,7 +266,7 @@ fn passages(text: &str, suspects: &[Range<usize>], steps: bool) -> Vec<Passage> 
         }
         barred.push(bar);
     }
-    // merged, so that each passage is looked up and not compared with all
+    // merged, so that a binary search suffices for each passage
     barred.sort_by_key(|b| b.start);
     let mut merged: Vec<Range<usize>> = Vec::new();
     for bar in barred {
@@ -279,7 +281,7 @@ fn passages(text: &str, suspects: &[Range<usize>], steps: bool) -> Vec<Passage> 
     };
     let mut found: Vec<Passage> = Vec::new();
     for mut span in cut.kept {
-        // the layout marks headings and items
+        // the layout puts marks before headings, list items and quotations
         let marks = text.get(span.clone()).map_or(0, |t| t.len() - t.trim_start_matches(['#', '*', '>', ' ']).len());
         span.start += marks;
         let withheld = covered(&span).then_some("it tells its reader what to do");
@@ -299,7 +301,7 @@ fn why(why: HiddenBy) -> &'static str {
     }
 }
 
-/// One line, at most `most` characters, nothing that a terminal would obey.
+/// Shortens a text to one line of at most `most` characters, without control characters that a terminal would obey.
 pub(super) fn short(text: &str, most: usize) -> String {
     let mut words = String::new();
     for word in text.split_whitespace() {

@@ -1,143 +1,143 @@
-//! What comes of research: the report, and everything that did not get into it.
+//! The report of a research run, with the parts that are missing or were dropped.
 
 use crate::verdict::Decision;
 use serde::Serialize;
 
-/// A report. Everything in it that is not of the goal was written by someone else, bounded and cited.
+/// A report. All content except the goal comes from untrusted sources; it is limited in length and cited.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
-    /// Version of this form.
+    /// Version of this format.
     pub version: u32,
-    /// What was to be found out.
+    /// Goal of the research.
     pub goal: String,
-    /// `defended`: the naive agent has an outcome of its own.
+    /// Always `defended`; the naive agent returns [`super::naive::Outcome`] instead.
     pub mode: &'static str,
-    /// Every page was read, and something was found.
+    /// Whether every page was read completely and there is at least one key point.
     pub complete: bool,
-    /// The answer, from the key points alone.
+    /// Answer, in the words of the key points.
     pub summary: String,
-    /// What was found, each with where it stands.
+    /// Findings with their citations.
     pub key_points: Vec<KeyPoint>,
-    /// The pages that are cited.
+    /// Cited pages.
     pub citations: Vec<Citation>,
-    /// What is suspicious about the sources.
+    /// Notes on the sources, such as suspicious signs.
     pub notes: Vec<Note>,
-    /// What could not be read, and why.
+    /// Pages that could not be read and other missing parts, with reasons.
     pub missing: Vec<Missing>,
-    /// What was left out because it did not hold.
+    /// Counts of the parts that were dropped because they failed a check.
     pub dropped: Dropped,
-    /// Every step and what the guard said to it.
+    /// Every action with the guard's verdict.
     pub audit: Vec<Step>,
-    /// What it cost.
+    /// Cost of the run.
     pub cost: Cost,
 }
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KeyPoint {
-    /// The words of the page, at most 300 characters.
+    /// Words of the page, at most 300 characters.
     pub text: String,
-    /// Where it stands; at least one.
+    /// Cited passages, at least one.
     pub citations: Vec<Span>,
-    /// Share of the content words of the claim that chose it that stand in the passages which the claim cites, 0..=1.
+    /// Share of the content words of the original claim that occur in the passages that it cites, 0..=1.
     pub lexical: f32,
-    /// Cosine of the meaning of that claim and of those passages, -1..=1; absent without an embedder.
+    /// Cosine similarity of that claim and those passages, -1..=1; `None` without an embedder.
     pub embedding: Option<f32>,
-    /// Places of key points from other pages that say something else about the same.
+    /// Indices of the key points from other pages that contradict this one, from 0.
     pub contradicts: Vec<usize>,
 }
 
 /// A passage of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Span {
-    /// The page.
+    /// URL of the page.
     pub url: String,
-    /// Bytes of the text of the page as it is read ([`super::Page::text`]).
+    /// Start of the passage, a byte offset in [`super::Page::text`].
     pub start: usize,
-    /// The end of it.
+    /// End of the passage, a byte offset, exclusive.
     pub end: usize,
-    /// What stands there.
+    /// Text of the passage, at most 600 characters.
     pub quote: String,
 }
 
-/// A page that is cited.
+/// A cited page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Citation {
-    /// Where it came from, after redirects.
+    /// URL of the page, after redirects.
     pub url: String,
-    /// Its title.
+    /// Title of the page.
     pub title: String,
-    /// SHA-256 of its text as it was read, hexadecimal.
+    /// SHA-256 of [`super::Page::text`], hexadecimal.
     pub sha256: String,
 }
 
-/// Something about a source that its reader should know.
+/// A note on a source or on the run, for the reader of the report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Note {
-    /// The page.
+    /// URL of the page; empty if the note is not about a page.
     pub url: String,
-    /// `instructions`, `hidden-text`, `cut`, `contradiction`, `model`, `tool`.
+    /// `instructions`, `hidden-text`, `cut`, `contradiction` or `model`.
     pub kind: &'static str,
-    /// One line.
+    /// Text of the note, one line.
     pub text: String,
 }
 
-/// Something that is not in the report.
+/// A part that is missing from the report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Missing {
-    /// What was wanted.
+    /// URL of the page, or the goal if no single page is concerned.
     pub url: String,
-    /// Why it is not there.
+    /// Reason.
     pub why: String,
 }
 
-/// Counts of what was left out.
+/// Counts of dropped claims, passages, sentences and answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Dropped {
-    /// Citing a passage that does not exist, or that was withheld.
+    /// Claims that cite no passage, a passage that does not exist, or a withheld one.
     pub uncited: usize,
-    /// Not borne out by the passages that are cited.
+    /// Claims that the cited passages do not support.
     pub unsupported: usize,
-    /// Saying the opposite of the passages that are cited.
+    /// Claims that state the opposite of the cited passages.
     pub contradicted: usize,
-    /// About something else than the goal.
+    /// Claims and cited passages that are not about the goal.
     pub off_topic: usize,
-    /// Carrying an address, or something that must not leave.
+    /// Claims and cited passages that contain an address, and claims that contain a secret.
     pub carrying: usize,
-    /// Sentences of the summary that no key point bears out.
+    /// Sentences of the summary that no key point supports.
     pub summary: usize,
-    /// Refused by the guard as dictated by a page.
+    /// Key points and summaries that the guard refused because a page dictates them.
     pub dictated: usize,
-    /// Passages that no model was shown.
+    /// Passages that were withheld from every model.
     pub withheld: usize,
 }
 
-/// One step of the agent, and the guard's answer.
+/// An action of the agent with the guard's verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Step {
-    /// `fetch`, `message` or `tool_call`.
+    /// Kind of the action: `fetch`, `message` or `tool_call`.
     pub action: &'static str,
-    /// The URL, the beginning of the text, or the tool.
+    /// URL, beginning of the text, or tool.
     pub what: String,
-    /// What the guard said.
+    /// Decision of the guard.
     pub decision: Decision,
-    /// Why.
+    /// Reason for the decision.
     pub reason: String,
-    /// Id of its verdict.
+    /// Id of the verdict.
     pub verdict: String,
 }
 
-/// What the research cost.
+/// Cost of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Cost {
-    /// Pages that were read.
+    /// Number of pages that were read.
     pub pages: usize,
-    /// Calls of a model.
+    /// Number of model calls.
     pub model_calls: u32,
-    /// Tokens of its prompts.
+    /// Tokens of all prompts.
     pub tokens_in: u64,
-    /// Tokens of its replies.
+    /// Tokens of all replies.
     pub tokens_out: u64,
-    /// Milliseconds.
+    /// Duration of the run, milliseconds.
     pub wall_ms: u64,
 }

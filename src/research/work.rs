@@ -1,4 +1,4 @@
-//! The loop: plan, fetch, read, follow, conclude. Each fetch, each hop and the answer are put to the guard.
+//! The loop: plan, fetch, read, follow, conclude. The guard checks each fetch, each redirect and the answer.
 
 use super::contract::{Claim, Contract, POINTS, content};
 use super::page::short;
@@ -15,48 +15,48 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Most of a page that the guard is told about, in bytes.
+/// Maximum size of the observation that the guard receives of a page, in bytes.
 const OBSERVED: usize = 256 << 10;
-/// Passages that stand for a page where no model reads it.
+/// Maximum number of passages that are extracted from a page without the model.
 const EXTRACTED: usize = 3;
-/// Longest time to lay a page out and look for orders in it.
+/// Time limit for the analysis of a page: its layout and the detection of instructions.
 const READING: Duration = Duration::from_secs(20);
 
-/// Why a page is missing from the report, as the report says it.
+/// Why a page could not be read; the message appears in the report.
 #[derive(Debug, thiserror::Error)]
 enum Unread {
     #[error(transparent)]
     Fetch(#[from] FetchError),
     #[error("redirected: {0}")]
     Redirected(#[source] Box<Self>),
-    #[error("redirected to {0}, which was not named; --elsewhere permits it")]
+    #[error("redirected to {0}, a host that was not named; permit it with --elsewhere")]
     Elsewhere(String),
-    #[error("its address would give away {0}")]
+    #[error("its URL would disclose {0}")]
     GivesAway(String),
     #[error("{decision}: {reason}")]
     Guard { decision: Decision, reason: String },
-    #[error("it takes too long to read")]
+    #[error("its analysis exceeded the time limit")]
     Slow,
     #[error(transparent)]
     Page(#[from] PageError),
 }
 
 impl Unread {
-    /// The same, met on a redirect.
+    /// The problem, marked as the problem of a redirect.
     fn redirected(problem: impl Into<Self>) -> Self {
         Self::Redirected(Box::new(problem.into()))
     }
 }
 
-/// The work on one goal.
+/// The state of the work on one goal.
 pub(super) struct Work<'a> {
     pub agent: &'a Researcher,
     pub context: Context,
     pub protected: Protected,
     pub secrets: Protected,
-    /// Origins that may be fetched from: of the pages that were named, and of where those lead to.
+    /// Permitted origins: those of the start pages, and of redirects that were permitted.
     pub origins: Vec<url::Origin>,
-    /// Something was not looked at.
+    /// Whether a part of a page was not read.
     pub partial: bool,
     pub meter: Meter,
     pub report: Report,
@@ -64,7 +64,7 @@ pub(super) struct Work<'a> {
     pub questions: Vec<String>,
     pub pages: Vec<Page>,
     pub points: Vec<KeyPoint>,
-    /// The time is up: no model is asked any more.
+    /// Whether the time limit has passed, so that no model is called any more.
     pub late: bool,
 }
 
@@ -82,14 +82,14 @@ impl Work<'_> {
         let mut candidates = Vec::<(String, String)>::new();
         while let Some(url) = next.pop_front() {
             if self.pages.len() >= self.agent.settings.pages {
-                self.missed(&url, format!("not read: only {} pages were to be", self.agent.settings.pages));
+                self.missed(&url, format!("not read: the limit is {} pages", self.agent.settings.pages));
                 continue;
             }
             (self.told)(Event::Begins("fetching", &url));
             let page = match self.fetch(&url).await {
                 Ok(fetched) => {
                     (self.told)(Event::Begins("reading", &url));
-                    let read = tokio::time::timeout(READING, Page::read(fetched, &detector, steps)).await;
+                    let read = tokio::time::timeout(READING, Page::from_fetched(fetched, &detector, steps)).await;
                     read.map_err(|_| Unread::Slow).and_then(|read| Ok(read?))
                 }
                 Err(why) => Err(why),
@@ -102,7 +102,7 @@ impl Work<'_> {
                             candidates.push(link.clone());
                         }
                     }
-                    let mut points = self.read(&page).await;
+                    let mut points = self.key_points(&page).await;
                     self.points.append(&mut points);
                     self.pages.push(page);
                     self.report.cost.pages += 1;
@@ -121,7 +121,7 @@ impl Work<'_> {
         self.conclude(goal).await;
     }
 
-    /// Asks the guard, and notes what it said.
+    /// Asks the guard for its verdict and records it in the audit.
     async fn checked(&mut self, action: &Action) -> Verdict {
         let verdict = self.agent.guard.check(action, &self.context).await;
         self.report.audit.push(Step {
@@ -134,7 +134,7 @@ impl Work<'_> {
         verdict
     }
 
-    /// One page; each hop on the way to it is an action.
+    /// Fetches one page. The guard checks each redirect as a separate action.
     async fn fetch(&mut self, url: &str) -> Result<Fetched, Unread> {
         let fetcher = &self.agent.fetcher;
         self.admitted(url).await?;
@@ -143,7 +143,7 @@ impl Work<'_> {
             match fetcher.hop(&hops).await? {
                 Hop::Page(page) => return Ok(page),
                 Hop::Redirect(location) => {
-                    // everything that can be said against it is said before its host is looked up
+                    // every check that needs no network comes before the DNS query, which already sends data
                     let to = hops.next(&location).map_err(|e| Unread::redirected(FetchError::from(e)))?;
                     let from = hops.current().admitted.url();
                     let origin = to.url().origin();
@@ -164,7 +164,7 @@ impl Work<'_> {
     }
 
     async fn admitted(&mut self, url: &str) -> Result<(), Unread> {
-        // an address that the user gave may speak of what the user wants to know, and so may what it leads to
+        // a URL that the user gave may contain the goal, and so may a redirect to the same page of the same site
         let given = self.context.request.lines().any(|line| same_page(line, url));
         let what = if given { self.secrets.leaves(url) } else { self.protected.leaves(url) };
         if let Some(what) = what {
@@ -177,13 +177,13 @@ impl Work<'_> {
         }
     }
 
-    /// A link that policy admits: to a host that was named, unless others are permitted.
+    /// Whether policy admits a link: only to a permitted origin, unless links elsewhere are permitted.
     fn candidate(&self, link: &str) -> bool {
         let Ok(url) = self.agent.fetcher.judge(link) else { return false };
         self.agent.settings.elsewhere || self.origins.contains(&url.origin())
     }
 
-    /// What is suspicious about a page, and what provenance has to know of it.
+    /// Adds a page to the observations, for the provenance check, and its suspicious signs to the notes of the report.
     fn noted(&mut self, page: &Page) {
         let everything = page.everything();
         let end = everything.floor_char_boundary(OBSERVED.min(everything.len()));
@@ -194,7 +194,7 @@ impl Work<'_> {
         self.report.dropped.withheld += withheld.len();
         if let Some(first) = withheld.first() {
             let text = format!(
-                "{} passages tell their reader what to do, e.g. \"{}\"",
+                "{} passages give instructions to their reader, e.g. \"{}\"",
                 withheld.len(),
                 short(page.says(first), 160)
             );
@@ -204,10 +204,10 @@ impl Work<'_> {
             self.report.notes.push(note("hidden-text", format!("{why}: \"{text}\"")));
         }
         if page.cut {
-            self.report.notes.push(note("cut", "the page is longer than what is fetched of one".to_owned()));
+            self.report.notes.push(note("cut", "the page exceeds the size limit; the rest was not fetched".to_owned()));
         }
         if page.unread > 0 {
-            self.report.notes.push(note("cut", format!("{} bytes of its text were not looked at", page.unread)));
+            self.report.notes.push(note("cut", format!("{} bytes of its text were not read", page.unread)));
         }
         self.partial |= page.cut || page.unread > 0;
         if page.passages.is_empty() {
@@ -215,13 +215,13 @@ impl Work<'_> {
         }
     }
 
-    /// Questions and numbers of titles from the planner; none if it fails.
+    /// Questions and link numbers from the planner; none without a model or if the planner fails.
     async fn planned(&mut self, goal: &str, titles: &[&str]) -> (Vec<String>, Vec<usize>) {
         let Some(mind) = &self.agent.mind else { return (Vec::new(), Vec::new()) };
         (self.told)(Event::Begins("planning", goal));
         match mind.plan(&self.meter, goal, titles).await {
             Ok(plan) => {
-                // what a claim has to be about is the user's to say: a question has no content word of its own
+                // only the user decides the topic, so a question must not add a content word to the goal
                 let asked = content(goal);
                 let own = |q: &String| !content(q).is_empty() && content(q).is_subset(&asked);
                 (plan.questions.into_iter().filter(own).collect(), plan.follow)
@@ -233,7 +233,8 @@ impl Work<'_> {
         }
     }
 
-    /// The links to read next: those that the planner chooses by their titles, else those that sound like the goal.
+    /// The links to read next: those that the planner chooses by their titles or, without a model, those whose titles
+    /// share at least two words with the goal.
     async fn follow(&mut self, goal: &str, candidates: Vec<(String, String)>) -> Vec<String> {
         let asked = stems(goal);
         let mut ranked: Vec<(usize, String, String)> = (candidates.into_iter())
@@ -259,17 +260,18 @@ impl Work<'_> {
         urls
     }
 
-    /// What a page has to say: what the model chose and holds, and passages that name most of what is asked. Where nothing
-    /// holds, the nearest passages speak.
-    async fn read(&mut self, page: &Page) -> Vec<KeyPoint> {
+    /// The key points of a page: passages from claims that pass the contract, and extracted passages that contain at
+    /// least half of the content words of the questions. If no claim passes, the passages nearest to the questions are
+    /// extracted.
+    async fn key_points(&mut self, page: &Page) -> Vec<KeyPoint> {
         let mut claims = Vec::new();
         if let Some(mind) = &self.agent.mind {
-            let reading = mind.read(&self.meter, &self.questions, page).await;
+            let reading = mind.read_page(&self.meter, &self.questions, page).await;
             if let Some(problem) = reading.problem {
                 self.failed("the reader", &problem.to_string());
             }
             if reading.left > 0 {
-                let text = format!("{} passages that have less to do with the goal were not read", reading.left);
+                let text = format!("{} less relevant passages were not read", reading.left);
                 self.report.notes.push(Note { url: page.url.clone(), kind: "cut", text });
                 self.partial = true;
             }
@@ -282,7 +284,7 @@ impl Work<'_> {
         let passages: Vec<(usize, &str)> = page.readable().map(|(number, p)| (number, page.says(p))).collect();
         let nearest = contract.nearest(passages, EXTRACTED, least).await;
         let claims = nearest.into_iter().map(|(n, text)| Claim { text: text.to_owned(), from: vec![n] }).collect();
-        // extracts that do not hold were nobody's claims
+        // rejected extracts do not count as dropped claims, because no model made them
         let extracted = contract.hold(page, claims, &mut Dropped::default()).await;
         let mut points = held;
         for point in extracted {
@@ -293,9 +295,9 @@ impl Work<'_> {
         points
     }
 
-    /// The summary, and the last word of the guard.
+    /// Completes the report: the guard checks each key point and the summary.
     pub(super) async fn conclude(&mut self, goal: &str) {
-        // they stay, in case the time is up before this is done
+        // a copy, because this function runs again if the time limit interrupts it
         let mut points = self.points.clone();
         let mut seen = BTreeSet::new();
         points.retain(|p| seen.insert(p.text.to_lowercase()));
@@ -330,18 +332,19 @@ impl Work<'_> {
         for (place, point) in kept.iter().enumerate() {
             for other in point.contradicts.iter().filter(|other| **other > place) {
                 let url = point.citations.first().map(|c| c.url.clone()).unwrap_or_default();
-                let text = format!("key points {} and {} do not agree", place + 1, other + 1);
+                let text = format!("key points {} and {} contradict each other", place + 1, other + 1);
                 self.report.notes.push(Note { url, kind: "contradiction", text });
             }
         }
         if kept.is_empty() && self.report.missing.is_empty() {
-            self.missed(goal, "nothing was found on the pages that answers it".to_owned());
+            self.missed(goal, "the pages contain no answer".to_owned());
         }
         self.report.summary = summary;
         self.report.key_points = kept;
     }
 
-    /// The key points on which the sentences of the model rest, in its order, or the first ones: its choice, their words.
+    /// The summary, in the words of the key points. The model only chooses the key points and their order. If it
+    /// chooses none, the first ones are used.
     async fn written(&mut self, goal: &str, points: &[KeyPoint], contract: &Contract<'_>) -> String {
         let texts: Vec<&str> = points.iter().map(|p| p.text.as_str()).collect();
         let mut sentences: Vec<String> = Vec::new();
@@ -387,20 +390,20 @@ impl Work<'_> {
     }
 }
 
-/// The same site at another address: with or without `www.`, http or https.
+/// Whether two URLs belong to the same site; `www.` and the difference between http and https are ignored.
 fn moved(from: &url::Url, to: &url::Url) -> bool {
     let bare = |url: &url::Url| url.host_str().map(|host| host.trim_start_matches("www.").to_owned());
     bare(from).is_some_and(|host| Some(host) == bare(to)) && from.port() == to.port()
 }
 
-/// Two addresses of the same site have the same path, but for a slash at its end, and the same query.
+/// Whether two URLs of the same site have the same path, except for a trailing slash, and the same query.
 fn same_page(given: &str, url: &str) -> bool {
     let (Ok(own), Ok(other)) = (url::Url::parse(given), url::Url::parse(url)) else { return given == url };
     let path = |url: &url::Url| url.path().trim_end_matches('/').to_owned();
     moved(&own, &other) && path(&own) == path(&other) && own.query() == other.query()
 }
 
-/// The goal asks how something is done.
+/// Whether the goal asks for instructions.
 fn asks_how(goal: &str) -> bool {
     let lower = goal.to_lowercase();
     ["how to ", "how do ", "how can ", "steps to", "instructions for", "recipe"].iter().any(|w| lower.contains(w))

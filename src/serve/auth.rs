@@ -69,8 +69,8 @@ pub(super) fn authenticate<'a>(settings: &'a Settings, headers: &HeaderMap) -> C
     found
 }
 
-/// `Host` names this service, and `Origin`, where there is one, is this service: the request comes from its own pages or from
-/// no page.
+/// `Host` names this service, and so does `Origin` if there is one: the request comes from a page of this service or
+/// from no page.
 pub(crate) fn host_and_origin_allowed(hosts: &[String], headers: &HeaderMap, uri: &axum::http::Uri) -> bool {
     let host = headers.get(header::HOST).and_then(|h| h.to_str().ok());
     let host = host.or_else(|| uri.authority().map(axum::http::uri::Authority::as_str));
@@ -94,14 +94,14 @@ fn is_own_name(hosts: &[String], host: &str) -> bool {
     ["localhost", "127.0.0.1", "[::1]"].contains(&name) || hosts.iter().any(|own| own.eq_ignore_ascii_case(name))
 }
 
-/// The identity that a check runs under. `claimed` is what the request says.
+/// The identity that a check runs under. `claimed` is the identity in the request.
 pub(super) fn effective_identity(settings: &Settings, caller: Caller<'_>, claimed: Option<Identity>) -> Identity {
     let own = match caller {
         Caller::Known(token) if token.acts_for_others => return claimed.unwrap_or_else(|| settings.identity.clone()),
         Caller::Known(Token { identity: Some(identity), .. }) => return identity.clone(),
         _ => &settings.identity,
     };
-    // the claimed name only selects whose files are looked at; roles and attributes come from the configuration
+    // the claimed name only selects whose files are probed; roles and attributes come from the configuration
     Identity { name: claimed.map_or_else(|| own.name.clone(), |claimed| claimed.name), ..own.clone() }
 }
 

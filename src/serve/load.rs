@@ -1,8 +1,8 @@
 //! Admission control for checks, and Prometheus metrics.
 //!
 //! 1. A check first passes the rate limit; a check beyond it is refused with 429.
-//! 2. It then takes one of [`Settings::at_once`] permits, or queues for one. A full queue, or a wait of [`QUEUE_TIMEOUT`], is
-//!    answered with 503.
+//! 2. It then takes one of [`Settings::at_once`] permits, or queues for one. A full queue, or a wait of
+//!    [`QUEUE_TIMEOUT`], is answered with 503.
 
 use super::Settings;
 use crate::verdict::Verdict;
@@ -107,8 +107,8 @@ impl Load {
 
     /// Admits one check, at once or after a short wait.
     ///
-    /// Not tower's `ConcurrencyLimit` with `LoadShed`: their queue has no bound of its own and no deadline, and they count
-    /// requests, where a batch needs a permit for each action and other routes need none.
+    /// Not tower's `ConcurrencyLimit` with `LoadShed`: their queue has no bound of its own and no deadline, and they
+    /// count requests, where a batch needs a permit for each action and other routes need none.
     pub async fn permit(&self) -> Result<SemaphorePermit<'_>, Refused> {
         if !self.rate.admits() {
             return Err(Refused::Rate);

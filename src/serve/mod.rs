@@ -1,15 +1,16 @@
 //! The guard as an HTTP service: checks, feedback, approvals, memory, audit log, metrics and a web console.
 //!
-//! 1. [`Service::new`] puts a guard behind a router; [`run`] serves it until told to stop and lets pending requests finish.
-//! 2. **Authentication.** A bearer token names the caller; secrets are compared in constant time. `POST /v1/check` needs no
-//!    token unless one is configured; every route that changes or shows state does. Roles and attributes of an identity come
-//!    from the token or the configuration, unless the token may act for others.
-//! 3. **Origin.** `Host` must name this service, and so must `Origin` where a request has one. Neither another page in a
-//!    browser nor DNS rebinding can reach the service.
-//! 4. **Load.** Bodies are bounded, slow clients are disconnected, and a check that cannot run soon is refused with 503 at
-//!    once: an agent without an answer must not act.
-//! 5. **Reload.** [`Service::reload`] replaces guard and settings together or not at all. A pending request keeps those that it
-//!    started with. What the new configuration weakens is logged.
+//! 1. [`Service::new`] puts a guard behind a router; [`run`] serves it until told to stop and lets pending requests
+//!    finish.
+//! 2. **Authentication.** A bearer token names the caller; secrets are compared in constant time. `POST /v1/check`
+//!    needs no token unless one is configured; every route that changes or shows state does. Roles and attributes of an
+//!    identity come from the token or the configuration, unless the token may act for others.
+//! 3. **Origin.** `Host` must name this service, and so must `Origin` where a request has one. Neither another page in
+//!    a browser nor DNS rebinding can reach the service.
+//! 4. **Load.** Bodies are bounded, slow clients are disconnected, and a check that cannot run soon is refused with 503
+//!    at once: an agent without an answer must not act.
+//! 5. **Reload.** [`Service::reload`] replaces guard and settings together or not at all. A pending request keeps those
+//!    that it started with. The log lists each respect in which the new configuration is weaker.
 //!
 //! This module decides nothing: every verdict comes from [`Guard::check`].
 
@@ -46,7 +47,8 @@ pub struct Settings {
     pub check_needs_token: bool,
     /// Host names of this service besides those of loopback, as in the `Host` header, without a port.
     pub hosts: Vec<String>,
-    /// The identity of checks that name none; its roles and attributes apply to every caller whose token has no identity.
+    /// The identity of checks that name none; its roles and attributes apply to every caller whose token has no
+    /// identity.
     pub identity: Identity,
     /// Maximum size of a request body, bytes; default 1 MiB.
     pub body: usize,
@@ -54,7 +56,8 @@ pub struct Settings {
     pub at_once: usize,
     /// Queued checks; more are refused with 503. Default six per processor: a longer queue would only answer late.
     pub waiting: usize,
-    /// Checks per second, and the largest burst; more are refused with 429. `None` sets no limit, 0 refuses every check.
+    /// Checks per second, and the largest burst; more are refused with 429. `None` sets no limit, 0 refuses every
+    /// check.
     pub per_second: Option<u32>,
     /// Request timeout; default 60 s.
     pub patience: Duration,

@@ -1,8 +1,11 @@
-//! The OpenAPI 3.1 document of the service, generated from the handlers and from the types that they read and answer with.
+//! The OpenAPI 3.1 document of the service, generated from the handlers and from the types that they read and answer
+//! with.
 //!
 //! 1. Each handler in `api` describes itself with `#[utoipa::path]`, and the router is built from those descriptions.
-//! 2. Errors are described once, in [`ERRORS`]. A handler names the groups of errors that apply to it, such as [`BodyErrors`].
-//! 3. Responses that belong to no operation are in the general description: 404 for an unknown path, 405 for another method.
+//! 2. Errors are described once, in [`ERRORS`]. A handler names the groups of errors that apply to it, such as
+//!    [`BodyErrors`].
+//! 3. Responses that belong to no operation are in the general description: 404 for an unknown path, 405 for another
+//!    method.
 
 use super::api::{self, ErrorBody, header_for};
 use crate::check::Source;
@@ -17,7 +20,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{Components, ContentBuilder, OpenApi, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, Modify, PartialSchema, ToSchema};
 
-/// What the document says besides its paths.
+/// The parts of the document other than its paths.
 #[derive(utoipa::OpenApi)]
 #[openapi(
     info(

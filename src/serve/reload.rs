@@ -27,14 +27,14 @@ impl std::fmt::Debug for ConfigLoader {
     }
 }
 
-/// What a reload has changed.
+/// The outcome of a reload.
 #[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
 pub struct Reloaded {
     /// Digest of the policies before the reload.
     pub before: String,
     /// Digest of the policies after it.
     pub after: String,
-    /// One line for each respect in which the new configuration stops less; empty if there is none.
+    /// One line for each respect in which the new configuration is weaker; empty if there is none.
     pub weaker: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ pub enum ReloadError {
     /// The configuration or a policy is invalid.
     #[error("invalid configuration: {0}")]
     Broken(LoadError),
-    /// The new configuration stops less, and no operator has accepted that.
+    /// The new configuration is weaker, and no operator has accepted that.
     #[error("the new configuration is weaker: {}; an operator can accept it with POST /v1/reload and {{\"weaker\": true}}", .0.join("; "))]
     Weaker(Vec<String>),
     /// The reload cannot be recorded.
@@ -57,8 +57,9 @@ pub enum ReloadError {
 }
 
 impl Service {
-    /// The same as [`Service::new`] with the guard and settings that `load` returns; each [`Service::reload`] calls it again.
-    /// [`Settings::body`], [`Settings::at_once`], [`Settings::waiting`] and [`Settings::per_second`] keep their first values.
+    /// The same as [`Service::new`] with the guard and settings that `load` returns; each [`Service::reload`] calls it
+    /// again. [`Settings::body`], [`Settings::at_once`], [`Settings::waiting`] and [`Settings::per_second`] keep their
+    /// first values.
     ///
     /// # Errors
     /// [`ReloadError::Broken`]
@@ -135,7 +136,7 @@ fn folder(live: &Live) -> Option<&std::path::Path> {
     live.guard.audit().map(Audit::folder)
 }
 
-/// Each respect in which `new` stops less than `old`.
+/// Each respect in which `new` is weaker than `old`.
 fn weaknesses(old: &Live, new: &Live) -> Vec<String> {
     let mut found = weaker_rules(old.guard.policy(), new.guard.policy());
     found.extend(weaker_guard(old, new).into_iter().chain(weaker_settings(old, new)).map(str::to_owned));
@@ -144,7 +145,7 @@ fn weaknesses(old: &Live, new: &Live) -> Vec<String> {
     found
 }
 
-/// What a guard decides with: its settings, its model, its memory and its log.
+/// Weaknesses of the new guard: its settings, its model, its memory and its log.
 fn weaker_guard(old: &Live, new: &Live) -> Vec<&'static str> {
     let (was, is) = (old.guard.settings(), new.guard.settings());
     let lenience = |programs: UnknownPrograms| match programs {
@@ -171,7 +172,7 @@ fn weaker_guard(old: &Live, new: &Live) -> Vec<&'static str> {
     ])
 }
 
-/// Who may use the service, and what it answers.
+/// Weaknesses of the new settings of the service: its callers and its answers.
 fn weaker_settings(old: &Live, new: &Live) -> Vec<&'static str> {
     let (was, is) = (&old.settings, &new.settings);
     holding([

@@ -7,18 +7,18 @@ use base64::Engine as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What an attack is made of.
+/// The parts of an attack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Genome {
     family: String,
     frame: usize,
     payload: usize,
-    /// Chooses the words of the slots.
+    /// Seed of the choice of words for the slots.
     words: u64,
     form: Form,
 }
 
-/// How it is written.
+/// The written form of an attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Form {
@@ -35,7 +35,7 @@ impl Form {
     const ALL: [Self; 7] =
         [Self::Plain, Self::Lower, Self::Split, Self::ZeroWidth, Self::Homoglyphs, Self::Leet, Self::Base64];
 
-    /// How directly a model reads it, 0 to 1.
+    /// How directly a model can read this form, 0 to 1.
     fn directness(self) -> f64 {
         match self {
             Self::Plain | Self::Lower => 1.0,
@@ -63,11 +63,11 @@ pub struct Grammar {
     family: Vec<Family>,
 }
 
-/// What to change about an attack.
+/// The gradient of an attack: one change.
 #[derive(Debug, Serialize, Deserialize)]
 struct Change {
     what: What,
-    /// In words, for whoever reads the lineage.
+    /// The reason, for readers of the lineage.
     why: String,
 }
 
@@ -83,14 +83,14 @@ enum What {
 }
 
 impl Genome {
-    /// As JSON.
+    /// The genome as JSON.
     pub fn text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
 impl Grammar {
-    /// The shipped one.
+    /// The shipped grammar.
     pub fn load() -> Result<Self, WorldError> {
         toml::from_str(include_str!("grammar.toml")).map_err(WorldError::Grammar)
     }
@@ -103,13 +103,14 @@ impl Grammar {
         self.family.iter().find(|f| f.name == name)
     }
 
-    /// One of each of the first four families.
+    /// One attack from each of the first four families that a search may use.
     pub fn first(&self) -> Vec<Genome> {
         let plain = |f: &Family| Genome { family: f.name.clone(), frame: 0, payload: 0, words: 0, form: Form::Plain };
         self.searched().take(4).map(plain).collect()
     }
 
-    /// Every frame that no search uses, with three choices of words, in the forms that hide nothing.
+    /// The attacks for evaluation: every held-out frame in the three undisguised forms, each with its own choice of
+    /// words.
     pub fn held_out(&self, payloads: usize) -> Vec<Genome> {
         let mut found = Vec::new();
         for family in self.family.iter().filter(|f| f.held_out) {
@@ -124,18 +125,18 @@ impl Grammar {
         found
     }
 
-    /// Whether a search may use it.
+    /// Whether a search may use a genome.
     pub fn has(&self, genome: &Genome, payloads: usize) -> bool {
         let fits = |f: &Family| !f.held_out && genome.frame < f.frames.len();
         self.family(&genome.family).is_some_and(fits) && genome.payload < payloads
     }
 
-    /// How directly a model that reads it is told what to do, 0 to 1: stands for the change of the score.
+    /// How directly an attack instructs the model that reads it, 0 to 1. It stands in for the change of the score.
     pub fn directness(&self, genome: &Genome) -> f64 {
         self.family(&genome.family).map_or(0.0, |f| f.direct) * genome.form.directness()
     }
 
-    /// Its text.
+    /// The text of an attack.
     pub fn write(&self, genome: &Genome, payloads: &[String]) -> String {
         let frame =
             self.family(&genome.family).and_then(|f| f.frames.get(genome.frame)).map_or("{payload}", String::as_str);
@@ -151,7 +152,8 @@ impl Grammar {
         written(&capital(&text), genome.form)
     }
 
-    /// What gives the attack away, or keeps it from working, and what to change; not what was said before.
+    /// The change that removes the signal by which the detector finds the attack, or that makes the attack more direct.
+    /// Changes in `recent` come up again only if there is no other.
     pub fn gradient(&self, genome: &Genome, seen: Option<&Seen>, route: Route, recent: &[String], turn: u64) -> String {
         let told = |what: What, why: String| serde_json::to_string(&Change { what, why }).unwrap_or_default();
         if route == Route::Effect && genome.form != Form::Plain {
@@ -185,7 +187,7 @@ impl Grammar {
         chosen.map(|(what, why)| told(*what, (*why).to_owned())).unwrap_or_default()
     }
 
-    /// The attack changed.
+    /// The attack after a change.
     pub fn edit(&self, genome: &Genome, gradient: &str, payloads: usize, turn: u64) -> Genome {
         let mut next = genome.clone();
         let what = serde_json::from_str::<Change>(gradient).map_or(What::Words, |c| c.what);
@@ -208,7 +210,7 @@ impl Grammar {
         next
     }
 
-    /// Any attack.
+    /// A random attack from the families that a search may use.
     pub fn random(&self, payloads: usize, turn: u64) -> Genome {
         let families: Vec<&Family> = self.searched().collect();
         let family = families.get(random(turn, 5) as usize % families.len().max(1));

@@ -1,26 +1,26 @@
-//! How a head learns: descent from the parent's weights over hard examples, honest texts beside them. How much the
-//! indicators weigh is what the candidates to begin with differ in.
+//! Training of a head: gradient descent from the weights of the parent on hard examples and honest texts. The initial
+//! heads differ in the weights of the indicators.
 
 use crate::injection::Seen;
 use crate::injection::head::{Head, INPUTS, Linear, inputs, sigmoid};
 use std::sync::Arc;
 
-/// Rounds over the examples.
+/// Passes over the examples.
 const EPOCHS: usize = 12;
-/// Steps of descent over embeddings, from which a turn chooses.
+/// Learning rates over embeddings, from which a turn chooses.
 const RATES: [f32; 4] = [0.008, 0.02, 0.04, 0.08];
 
-/// How strongly weights are held to the first ones.
+/// Strength of the pull towards the initial weights.
 const ANCHOR: f32 = 0.01;
-/// Log odds that a segment which hardly looks like an order has against it: with none, more honest texts are flagged than
-/// attacks are found (measured on public texts).
+/// Log odds that are subtracted for a segment that hardly looks like an instruction. Without them, more honest texts
+/// are flagged than attacks are found (measured on public texts).
 const LESS: f32 = 2.0;
-/// How far below the threshold honest texts are put, in log odds.
+/// Distance of the honest texts below the threshold, in log odds.
 const MARGIN: f32 = 0.6;
-/// The highest threshold that a head may learn, and the lowest.
+/// The highest and the lowest threshold of a sound head.
 const THRESHOLD: (f32, f32) = (0.97, 0.3);
 
-/// Heads to begin with: the first one, more heed to the embedding, more heed to the rules, more heed to the words.
+/// Initial heads: the first one, then variants with more weight on the embedding, the rules, or the words.
 pub(super) fn seeds(first: &Head) -> Vec<Head> {
     let heeding = |places: &[usize]| {
         let mut head = Head { spare: Some(LESS), ..first.clone() };
@@ -34,7 +34,7 @@ pub(super) fn seeds(first: &Head) -> Vec<Head> {
     vec![first.clone(), heeding(&[2, 3, 5, 6]), heeding(&[0, 1]), heeding(&[4, 7, 10])]
 }
 
-/// Of the right size, finite, with a threshold that flags something and not everything.
+/// Whether a head has the right sizes, is finite, and has a threshold that flags something but not everything.
 pub(super) fn sound(head: &Head, first: &Head) -> bool {
     let fits = |own: &Linear, other: &Linear| own.weights.len() == other.weights.len();
     head.embedder == first.embedder
@@ -45,7 +45,7 @@ pub(super) fn sound(head: &Head, first: &Head) -> bool {
         && (THRESHOLD.1..=THRESHOLD.0).contains(&head.threshold)
 }
 
-/// The mean of some heads.
+/// The mean of several heads.
 pub(super) fn mixed(heads: &[Head], first: &Head) -> Head {
     let mut mean = Head { spare: Some(LESS), ..first.clone() };
     let share = 1.0 / heads.len().max(1) as f32;
@@ -68,12 +68,13 @@ pub(super) fn mixed(heads: &[Head], first: &Head) -> Head {
     mean
 }
 
-/// A head that has seen `orders` and the segments of honest texts; `turn` chooses how far it goes.
+/// A head trained on `orders` (segments with injected instructions) and the segments of honest texts. `turn` chooses
+/// the learning rate.
 pub(super) fn taught(parent: &Head, first: &Head, orders: &[Seen], clean: &[Arc<Vec<Seen>>], turn: u64) -> Head {
     let mut head = Head { spare: Some(LESS), ..parent.clone() };
     let rate = RATES.get((turn % 4) as usize).copied().unwrap_or(0.05);
     let ordinary: Vec<&Seen> = clean.iter().flat_map(|seen| seen.iter()).collect();
-    // both kinds weigh the same, however many there are
+    // both classes have the same total weight, but no example weighs more than 4
     let heavy = |count: usize| (orders.len() + ordinary.len()).max(1) as f32 / (2 * count.max(1)) as f32;
     let (up, down) = (heavy(orders.len()).min(4.0), heavy(ordinary.len()).min(4.0));
     for _ in 0..EPOCHS {
@@ -89,12 +90,13 @@ pub(super) fn taught(parent: &Head, first: &Head, orders: &[Seen], clean: &[Arc<
     let mut scores: Vec<f32> =
         clean.iter().map(|seen| seen.iter().map(|s| s.score(&head)).fold(0.0, f32::max)).collect();
     scores.sort_by(f32::total_cmp);
-    // what one in a hundred honest texts reaches becomes the threshold, which stays where it was: the constant moves
+    // the threshold stays and the constant moves: 99 % of the honest texts then lie at least `MARGIN` below the
+    // threshold
     let strict = scores.len().checked_sub(1 + scores.len() / 100).and_then(|at| scores.get(at)).copied();
     if let Some(strict) = strict {
         head.combine.bias -= odds(strict) - odds(first.threshold) + MARGIN;
     }
-    // what they teach is about embeddings
+    // the examples train only the heads over embeddings, so the constant without an embedding stays
     head.unembedded = Some(first.unembedded.unwrap_or(first.combine.bias));
     head.threshold = first.threshold;
     head.rounded()
@@ -106,8 +108,9 @@ fn odds(probability: f32) -> f32 {
     (p / (1.0 - p)).ln()
 }
 
-/// One step of descent on the logistic loss of one segment, through the last step into both heads. The weights of the
-/// last step stay: what few attacks and a few hundred sentences teach them is wrong for other texts (measured).
+/// One gradient step on the logistic loss of one segment, through the combining head into both heads over the
+/// embedding. The weights of the combining head stay: if a few attacks and a few hundred sentences train them, they are
+/// wrong for other texts (measured).
 fn step(head: &mut Head, seen: &Seen, label: f32, rate: f32) {
     let vector = seen.vector.as_deref();
     let odds = vector.map_or((0.0, 0.0), |v| (head.hostile.value(v), head.order.value(v)));

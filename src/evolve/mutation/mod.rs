@@ -1,11 +1,12 @@
-//! The optimizer without a model: a grammar of attacks against the detector, whose head learns.
+//! The optimizer without a model: a grammar of attacks against the detector, whose head is trained.
 //!
-//! 1. An attack is a genome: family and frame, payload, words, and the form in which it is written. What gives it away
-//!    says what to change. How much an attack moves the score of a system that nobody asks is stood for by how directly
-//!    it can be read: a stand-in, and called so in reports.
+//! 1. An attack is a genome: family and frame, payload, words, and written form. The signal by which the detector finds
+//!    it decides the change. No system is asked for a score. Instead, directness (how directly a model can read the
+//!    attack) stands in for the change of the score; reports call it a stand-in.
 //! 2. A defence is a [`Head`] with its threshold. Its gradients are the hard positives that it misses and the hard
-//!    negatives that it flags; an edit is a few steps of descent from the parent's weights, near which it stays.
-//! 3. Families that no search uses are what the result is measured on.
+//!    negatives that it flags. An edit is a few steps of gradient descent from the weights of the parent; an anchor
+//!    keeps them near the initial ones.
+//! 3. The result is measured on families of attacks that no search uses.
 
 mod attack;
 mod learn;
@@ -24,21 +25,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Ordinary sentences: reviews, letters, manuals, news, advice with trigger words.
 const CLEAN: &str = include_str!("clean.txt");
-/// Items in which each attack is put while a defence is scored.
+/// Most items in which each attack is placed while a defence is scored.
 const CONTAINERS: usize = 2;
-/// Examples of one gradient.
+/// Most texts of one gradient.
 const EXAMPLES: usize = 12;
 
 /// A labelled text.
 #[derive(Debug, Clone)]
 pub struct Labelled {
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// It holds an injected order.
+    /// Whether the text contains an injected instruction.
     pub injected: bool,
 }
 
-/// The world.
+/// The optimizer with its task, grammar and initial head.
 #[derive(Debug)]
 pub struct Mutation {
     task: Task,
@@ -48,7 +49,7 @@ pub struct Mutation {
     seen: Mutex<HashMap<String, Arc<Vec<Seen>>>>,
 }
 
-/// What a defender should learn.
+/// The gradient of a defence: the texts to train on.
 #[derive(Debug, Serialize, Deserialize)]
 struct Lesson {
     route: Route,
@@ -56,8 +57,8 @@ struct Lesson {
 }
 
 impl Mutation {
-    /// A world for a task, in which the defence begins with some weights: those that come with the crate
-    /// ([`Head::shipped`]), or others.
+    /// An optimizer for a task. `first`: the initial weights of the defence, such as those of the crate
+    /// ([`Head::shipped`]).
     ///
     /// # Errors
     /// [`WorldError::OtherEmbedder`], [`WorldError::Unsound`], [`WorldError::Grammar`]
@@ -72,7 +73,7 @@ impl Mutation {
         Ok(Self { task, grammar: Grammar::load()?, embedder, first, seen: Mutex::default() })
     }
 
-    /// What a head sees of a text; texts come again with each head.
+    /// The segments of a text as inputs of a head. They are cached, because every head is scored on the same texts.
     async fn seen(&self, text: &str) -> Result<Arc<Vec<Seen>>, WorldError> {
         if let Some(known) = self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(text) {
             return Ok(Arc::clone(known));
@@ -94,12 +95,12 @@ impl Mutation {
         Ok(scores)
     }
 
-    /// Figures of a head over labelled texts, such as a public set.
+    /// Rates of a head on labelled texts, such as a public data set.
     ///
     /// # Errors
     /// [`WorldError::NotAHead`], [`WorldError::Embed`]
     pub async fn over(&self, head: &str, texts: &[Labelled]) -> Result<Defence, WorldError> {
-        let head = read(head)?;
+        let head = parse_head(head)?;
         let (mut clean, mut injected) = (Vec::new(), Vec::new());
         for text in texts {
             let score =
@@ -109,7 +110,7 @@ impl Mutation {
         Ok(Defence::of(&clean, &injected, head.threshold))
     }
 
-    /// The poisoned texts of some attacks, and honest ones beside them: a pool for a gate.
+    /// The poisoned texts of some attacks and the held-out honest texts: a pool for the release gate.
     ///
     /// # Errors
     /// [`WorldError::NotAGenome`], [`WorldError::NoItem`]
@@ -125,7 +126,7 @@ impl Mutation {
         self.task.items(split).map(str::to_owned).collect()
     }
 
-    /// Honest texts: the task's, and ordinary sentences of every sort, every third of which is for measuring.
+    /// Honest texts: the items of the task, and the third of the ordinary sentences that is reserved for this use.
     fn clean(&self, on: On) -> Vec<String> {
         let wanted = |place: usize| match on {
             On::Train => place.is_multiple_of(3),
@@ -136,13 +137,13 @@ impl Mutation {
             CLEAN.lines().enumerate().filter(|(place, _)| wanted(*place)).map(|(_, line)| line).collect();
         let mut texts = self.items(on);
         texts.extend(lines.iter().map(|line| (*line).to_owned()));
-        // a sentence alone is read otherwise than among others, and in data otherwise than in prose
+        // the detector rates a sentence differently alone, among others, and in structured data
         texts.extend(lines.chunks(5).map(|some| some.join(" ")));
         texts.extend(lines.chunks(3).map(|some| serde_json::json!({"id": 7, "notes": some}).to_string()));
         texts
     }
 
-    /// The poisoned texts of some attacks.
+    /// Items of the task with the given attacks placed in them.
     fn poisoned(&self, attacks: &[String], on: On) -> Result<Vec<String>, WorldError> {
         let items = self.items(on);
         let mut texts = Vec::new();
@@ -165,7 +166,7 @@ impl Mutation {
     }
 }
 
-fn read(head: &str) -> Result<Head, WorldError> {
+fn parse_head(head: &str) -> Result<Head, WorldError> {
     serde_json::from_str(head).map_err(WorldError::NotAHead)
 }
 
@@ -189,12 +190,12 @@ impl World for Mutation {
     fn fits(&self, side: Side, candidate: &str) -> bool {
         match side {
             Side::Attack => genome(candidate).is_ok_and(|g| self.grammar.has(&g, self.task.payloads.len())),
-            Side::Defence => read(candidate).is_ok_and(|h| learn::sound(&h, &self.first)),
+            Side::Defence => parse_head(candidate).is_ok_and(|h| learn::sound(&h, &self.first)),
         }
     }
 
     async fn attack(&self, attack: &str, defence: &str, on: On) -> Result<score::Attack, WorldError> {
-        let (head, genome) = (read(defence)?, genome(attack)?);
+        let (head, genome) = (parse_head(defence)?, genome(attack)?);
         let text = self.grammar.write(&genome, &self.task.payloads);
         let items = self.items(on);
         let items = items.iter().take(self.task.search.batch.max(1));
@@ -208,7 +209,7 @@ impl World for Mutation {
     }
 
     async fn defence(&self, defence: &str, attacks: &[String], on: On) -> Result<Defence, WorldError> {
-        let head = read(defence)?;
+        let head = parse_head(defence)?;
         let clean = self.scores(&head, &self.clean(on)).await?;
         let poisoned = self.poisoned(&self.known(attacks, on), on)?;
         Ok(Defence::of(&clean, &self.scores(&head, &poisoned).await?, head.threshold))
@@ -228,14 +229,14 @@ impl World for Mutation {
         turn: u64,
     ) -> Result<String, WorldError> {
         if side == Side::Attack {
-            let head = read(against.first().ok_or(WorldError::NoDefence)?)?;
+            let head = parse_head(against.first().ok_or(WorldError::NoDefence)?)?;
             let genome = genome(candidate)?;
             let text = self.grammar.write(&genome, &self.task.payloads);
             let seen = self.seen(&text).await?;
             let best = seen.iter().max_by(|a, b| a.score(&head).total_cmp(&b.score(&head)));
             return Ok(self.grammar.gradient(&genome, best, route, recent, turn));
         }
-        let head = read(candidate)?;
+        let head = parse_head(candidate)?;
         let texts = match route {
             Route::Detection => self.poisoned(against, On::Train)?,
             Route::Effect => self.clean(On::Train),
@@ -244,7 +245,7 @@ impl World for Mutation {
         for text in texts {
             scored.push((self.score(&head, &text).await?, text));
         }
-        // the attacks that are least seen, the honest texts that are most
+        // the attacks with the lowest scores, or the honest texts with the highest
         scored.sort_by(|a, b| a.0.total_cmp(&b.0));
         if route == Route::Effect {
             scored.reverse();
@@ -272,7 +273,7 @@ impl World for Mutation {
                 orders.extend(seen.iter().filter(|s| !ordinary.contains(&s.text.as_str())).cloned());
             }
         }
-        let head = learn::taught(&read(candidate)?, &self.first, &orders, &clean, turn);
+        let head = learn::taught(&parse_head(candidate)?, &self.first, &orders, &clean, turn);
         serde_json::to_string(&head).map_err(WorldError::Unwritable)
     }
 
@@ -280,7 +281,7 @@ impl World for Mutation {
         if side == Side::Attack {
             return Ok(self.grammar.random(self.task.payloads.len(), turn).text());
         }
-        let heads = pool.iter().map(|h| read(h)).collect::<Result<Vec<_>, _>>()?;
+        let heads = pool.iter().map(|h| parse_head(h)).collect::<Result<Vec<_>, _>>()?;
         serde_json::to_string(&learn::mixed(&heads, &self.first)).map_err(WorldError::Unwritable)
     }
 }

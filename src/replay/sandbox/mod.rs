@@ -74,7 +74,7 @@ impl Roots {
     /// the holder: its `main` has to call [`dispatch`].
     ///
     /// # Errors
-    /// If this process cannot make roots; the error names what is missing.
+    /// If this process cannot make roots; the error names the missing prerequisite.
     pub fn prepare(work: &Path) -> Result<Self, RootError> {
         Self::prepare_with(work, Path::new("/proc/self/exe"), SETUP_LIMIT)
     }
@@ -83,7 +83,7 @@ impl Roots {
     /// set-ups.
     ///
     /// # Errors
-    /// If this process cannot make roots; the error names what is missing.
+    /// If this process cannot make roots; the error names the missing prerequisite.
     pub fn prepare_with(work: &Path, program: &Path, setup_limit: Duration) -> Result<Self, RootError> {
         check_privileges()?;
         sweep(work)?;

@@ -29,7 +29,7 @@ pub(super) struct FeedbackBody {
     days: u32,
 }
 
-/// What the operator thinks of the verdict.
+/// The operator's opinion of the verdict.
 #[derive(Clone, Copy, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Rating {
@@ -47,7 +47,7 @@ fn default_days() -> u32 {
     7
 }
 
-/// What was learnt from feedback.
+/// The lesson drawn from feedback.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(super) struct FeedbackResponse {
     /// The entry that was added or changed; null if a policy decided.
@@ -60,8 +60,8 @@ pub(super) struct FeedbackResponse {
 
 /// Rate a verdict
 ///
-/// `approve` lets exactly this action pass a limited number of times; `reject` asks a person from now on; `incident` denies from
-/// now on; `false-positive` counts against the learnt checks that decided.
+/// `approve` lets exactly this action pass a limited number of times; `reject` asks a person from now on; `incident`
+/// denies from now on; `false-positive` counts against the learnt checks that decided.
 #[utoipa::path(
     post,
     path = "/v1/feedback",

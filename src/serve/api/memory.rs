@@ -1,4 +1,4 @@
-//! The memory: its entries, their history, and what an operator changes.
+//! The memory: its entries, their history, and changes by an operator.
 
 use super::problem::Problem;
 use super::{Answer, MAX_ITEMS, blocking, item_limit, operator, parse_body, parse_query};

@@ -38,7 +38,7 @@ use utoipa_axum::routes;
 const MAX_ITEMS: usize = 500;
 /// Number of items in a response to a request that sets no limit.
 const DEFAULT_ITEMS: usize = 50;
-/// What a browser may do with a response.
+/// Headers that restrict the use of a response by a browser.
 const SECURITY_HEADERS: [(HeaderName, &str); 5] = [
     (header::CACHE_CONTROL, "no-store"),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -132,8 +132,8 @@ fn operator(service: &Service, headers: &HeaderMap) -> Result<String, Problem> {
     }
 }
 
-/// Not axum's `Json` extractor: it runs before the handler, so it would tell a caller without a token what is wrong with the
-/// body, and it answers 415 and 422 where this answers 400.
+/// Not axum's `Json` extractor: it runs before the handler, so it would report errors in the body to a caller without a
+/// token, and it answers 415 and 422 where this answers 400.
 fn parse_body<T: for<'a> Deserialize<'a>>(body: &Bytes) -> Result<T, Problem> {
     serde_json::from_slice(body)
         .map_err(|error| Problem::new(StatusCode::BAD_REQUEST, format!("invalid request body: {error}")))

@@ -11,7 +11,7 @@ use std::fmt::Display;
 /// Body of an error response.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(in crate::serve) struct ErrorBody {
-    /// What is wrong, for a person.
+    /// The problem in plain words, for a person.
     error: String,
 }
 
@@ -40,7 +40,7 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
     }
 
-    /// A panic, of which the caller learns nothing more.
+    /// A panic; the caller learns no details of it.
     pub fn internal() -> Self {
         Self::failed("internal error")
     }

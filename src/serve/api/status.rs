@@ -14,14 +14,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ReloadBody {
-    /// Accept a configuration that stops less.
+    /// Accept a configuration that stops fewer actions.
     weaker: bool,
 }
 
 /// Reload the configuration
 ///
-/// Replaces settings and policies together. A broken configuration, or a weaker one that the request does not accept, changes
-/// nothing.
+/// Replaces settings and policies together. A broken configuration, or a weaker one that the request does not accept,
+/// changes nothing.
 #[utoipa::path(
     post,
     path = "/v1/reload",

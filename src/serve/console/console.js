@@ -1,11 +1,11 @@
-// The console: shows what the service knows. Every text goes in as text, never as markup.
+// The console: shows the state of the service. Every text is inserted as text, never as markup.
 'use strict';
 const main = document.getElementById('main');
 const status = document.getElementById('status');
 let view = 'decisions';
 let shown = 0;
 
-// What agents wrote may hide or turn around: such characters are shown as escapes.
+// Text of agents may contain hidden or direction-changing characters; the console shows them as escapes.
 const hidden = /(?![ \n])[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}]/gu;
 const visible = text => text.replace(hidden, c => '\\u{' + c.codePointAt(0).toString(16) + '}');
 
@@ -138,7 +138,7 @@ async function rates() {
   svg.setAttribute('role', 'img');
   svg.setAttribute('aria-label', 'Share of decisions over time');
   const lines = ['allow', 'ask', 'deny'].map(decision => [decision, d => d.verdict.decision === decision]);
-  // the learning curve: how much of what comes is known already
+  // the learning curve: the share of actions that memory recognises
   lines.push(['recalled', d => d.verdict.memory || d.verdict.basis === 'memory']);
   for (const [kind, test] of lines) {
     const points = found.map((_, at) => {
