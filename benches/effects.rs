@@ -13,7 +13,9 @@ fn effects(c: &mut Criterion) {
         ("200 branches", &long),
     ] {
         group.throughput(Throughput::Bytes(script.len() as u64));
-        group.bench_function(name, |b| b.iter(|| shell::read(script, "user", "/home/user", "/home/user", &NoFiles)));
+        group.bench_function(name, |b| {
+            b.iter(|| shell::extract_effects(script, "user", "/home/user", "/home/user", &NoFiles))
+        });
     }
     group.finish();
     let mut group = c.benchmark_group("canonical");

@@ -32,12 +32,12 @@ pub(crate) struct Format {
 #[non_exhaustive]
 pub enum StoreError {
     /// The file or its folder cannot be created.
-    #[error("cannot create {path}: {source}; check that its folder exists and is yours (`ls -ld`)", path = .path.display())]
+    #[error("cannot create {path}: {error}; check that its folder exists and is yours (`ls -ld`)", path = .path.display())]
     Create {
         /// The file.
         path: PathBuf,
         /// The error of the operating system.
-        source: io::Error,
+        error: io::Error,
     },
     /// The file belongs to another program.
     #[error("{path} is not agrail's {name} database but {found}; move it away", path = .path.display())]
@@ -81,7 +81,7 @@ impl Format {
             Ok(connection) => connection,
             Err(_) => {
                 let create = if self.folder { create_private } else { create_file };
-                create(path).map_err(|source| StoreError::Create { path: path.to_owned(), source })?;
+                create(path).map_err(|error| StoreError::Create { path: path.to_owned(), error })?;
                 Connection::open_with_flags(path, flags)?
             }
         };
@@ -161,7 +161,7 @@ fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), S
     static COPIES: AtomicU64 = AtomicU64::new(0);
     unfinished.push(format!(".{}-{}", std::process::id(), COPIES.fetch_add(1, Ordering::Relaxed)));
     let unfinished = PathBuf::from(unfinished);
-    let failed = |source| StoreError::Create { path: copy.clone(), source };
+    let failed = |error| StoreError::Create { path: copy.clone(), error };
     match std::fs::remove_file(&unfinished) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
         _ => create_file(&unfinished).map_err(failed)?,

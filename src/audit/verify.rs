@@ -40,7 +40,7 @@ pub struct Verified {
 /// [`AuditError::Broken`] names the first file and line that are not intact, [`AuditError::File`] a file that cannot be
 /// read.
 pub fn verify(folder: &Path) -> Result<Verified, AuditError> {
-    read(folder, |_| {})
+    verify_folder(folder, |_| {})
 }
 
 /// Verifies a log and calls `each` with every entry, oldest first.
@@ -49,14 +49,14 @@ pub fn verify(folder: &Path) -> Result<Verified, AuditError> {
 /// As [`verify`]; [`AuditError::Json`] if an entry cannot be parsed.
 pub fn entries(folder: &Path, mut each: impl FnMut(Entry)) -> Result<Verified, AuditError> {
     let mut problem = None;
-    let verified = read(folder, |entry| match serde_json::from_slice(entry) {
+    let verified = verify_folder(folder, |entry| match serde_json::from_slice(entry) {
         Ok(entry) => each(entry),
         Err(why) => problem = problem.take().or(Some(why)),
     })?;
     problem.map_or(Ok(verified), |why| Err(why.into()))
 }
 
-fn read(folder: &Path, mut each: impl FnMut(&[u8])) -> Result<Verified, AuditError> {
+fn verify_folder(folder: &Path, mut each: impl FnMut(&[u8])) -> Result<Verified, AuditError> {
     let path = folder.join(HEAD);
     // the lock keeps writers out; if it cannot be taken, the log is read without it
     let _held = File::open(&path).ok().and_then(|file| flock(&file, FlockOperation::LockShared).ok().map(|()| file));

@@ -120,7 +120,7 @@ impl Wanted {
     /// The bytes of the cached copy; `None` if there is none, an error if it is not the pinned file.
     pub(super) fn in_cache(&self, cache: &Path) -> Result<Option<Vec<u8>>, EmbedError> {
         let path = self.cached(cache);
-        match read(self.file, &path) {
+        match load_file(self.file, &path) {
             Ok(bytes) => self.verified(&path, bytes).map(Some),
             Err(_) if !path.exists() => Ok(None),
             Err(error) => Err(error),
@@ -161,14 +161,14 @@ impl Wanted {
 /// The bytes of the model, verified.
 pub(super) fn model(sources: &Sources) -> Result<Vec<u8>, EmbedError> {
     match &sources.model {
-        Some(path) => MODEL.verified(path, read(MODEL.file, path)?),
+        Some(path) => MODEL.verified(path, load_file(MODEL.file, path)?),
         None => MODEL.cached_or_fetched(sources),
     }
 }
 
 /// Loads the runtime with `load`, from the first location where that succeeds.
 pub(super) fn runtime<T>(sources: &Sources, load: impl Fn(&Path) -> Result<T, EmbedError>) -> Result<T, EmbedError> {
-    let silent = |path: &Path| match sends_telemetry(&read(RUNTIME.file, path)?) {
+    let silent = |path: &Path| match sends_telemetry(&load_file(RUNTIME.file, path)?) {
         true => Err(EmbedError::Telemetry { path: path.to_path_buf() }),
         false => Ok(()),
     };
@@ -219,7 +219,7 @@ fn system_libraries() -> Vec<PathBuf> {
 /// Most bytes that are read of a file; both files are smaller.
 const LIMIT: u64 = 512 << 20;
 
-fn read(file: &'static str, path: &Path) -> Result<Vec<u8>, EmbedError> {
+fn load_file(file: &'static str, path: &Path) -> Result<Vec<u8>, EmbedError> {
     let unreadable = |reason: String| EmbedError::Unreadable { file, path: path.to_path_buf(), reason };
     // checked before opening, because opening a pipe would block forever
     let kind = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;

@@ -17,7 +17,7 @@ mod path;
 
 use crate::action::Context;
 use crate::effect::local::own_names;
-use crate::effect::{Effect, Kind, Target, UNKNOWN_SPAN, Verb};
+use crate::effect::{Detail, Effect, Kind, Target, UNKNOWN_SPAN, Verb};
 use crate::machine::identity::Protected;
 use crate::machine::{Account, Class, Environment};
 use crate::net::UrlPolicy;
@@ -171,14 +171,17 @@ impl View<'_> {
         let mut query = EffectFacts::new(effect.verb, effect.target.kind(), effect.target.name());
         query.operation.clone_from(&effect.operation);
         query.program.clone_from(&effect.program);
-        query.detail.clone_from(&effect.detail);
+        query.detail = effect.detail.to_string();
         query.recursive = effect.recursive;
         query.keep = effect.keep;
         query.privileged = effect.privileged;
         query.runs_as_root = effect.privileged || self.account.superuser;
-        query.network = effect.detail == "network";
-        query.widens = matches!(effect.verb, Verb::Chmod | Verb::Overwrite | Verb::Create) && widens(&effect.detail);
-        query.chown_to_other = effect.verb == Verb::Chown && effect.program != "chgrp" && self.foreign(&effect.detail);
+        query.network = effect.detail == Detail::Network;
+        query.widens =
+            matches!(effect.verb, Verb::Chmod | Verb::Overwrite | Verb::Create) && effect.detail.modes().any(widens);
+        query.chown_to_other = effect.verb == Verb::Chown
+            && effect.program != "chgrp"
+            && effect.detail.owners().any(|owner| self.foreign(owner));
         match &effect.target {
             Target::Path(path) => self.path(effect, path, &mut query),
             Target::Named(Kind::Pid, name) => self.pid(name, &mut query),
@@ -253,8 +256,8 @@ impl View<'_> {
     }
 
     /// Whether the new owner, or the owner part of `owner:group`, is someone else.
-    fn foreign(&self, detail: &str) -> bool {
-        let owner = detail.split([':', ' ']).next().unwrap_or_default();
+    fn foreign(&self, owner: &str) -> bool {
+        let owner = owner.split(':').next().unwrap_or_default();
         let own_id = self.account.uid.map(|id| id.to_string());
         !owner.is_empty() && owner != self.account.name && Some(owner) != own_id.as_deref()
     }

@@ -14,9 +14,10 @@ use crate::machine::{Account, Environment, MachineError};
 
 impl FileSource for Environment {
     fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, ReadError> {
-        let unread =
-            |problem: MachineError| ReadError { why: problem.to_string(), nothing: self.is_there(path) == Some(false) };
-        self.read_script(path, max).map_err(unread)
+        self.read_script(path, max).map_err(|problem: MachineError| match self.is_there(path) {
+            Some(false) => ReadError::Missing(problem.to_string()),
+            _ => ReadError::Unreadable(problem.to_string()),
+        })
     }
 
     fn folder(&self, path: &str) -> Option<bool> {

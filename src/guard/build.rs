@@ -33,7 +33,7 @@ pub struct Settings {
     pub similarity: f32,
     /// Most entries that similarity recalls; default 1 (AGrail).
     pub neighbours: usize,
-    /// What the guard learns automatically.
+    /// The lessons that the guard draws automatically.
     pub learning: Learning,
     /// When to ask a model. Only `rules` works without one.
     pub mode: Mode,

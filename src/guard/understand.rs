@@ -52,7 +52,7 @@ pub(super) fn understand(
     let typing = effect::shell::Typing(around);
     let around: &dyn effect::shell::FileSource = if context.typed { &typing } else { around };
 
-    let mut reading = debug_span!("effects").in_scope(|| read(action, who, around, &mut trace));
+    let mut reading = debug_span!("effects").in_scope(|| extract_effects(action, who, around, &mut trace));
     for effect in reading.effects.iter_mut().filter(|e| e.verb == Verb::Browse) {
         effect.operation.clone_from(&operation.name);
     }
@@ -76,7 +76,7 @@ pub(super) fn understand(
 }
 
 /// Parses the raw form of an action and, if it differs, the canonical form, too.
-fn read(
+fn extract_effects(
     action: &Action,
     who: effect::Who<'_>,
     around: &dyn effect::shell::FileSource,
@@ -84,10 +84,10 @@ fn read(
 ) -> effect::shell::Reading {
     let text = action.text();
     let form = canonical(&text, &canonical::Budget::default());
-    let mut reading = effect::read(action, who, around);
+    let mut reading = effect::extract_effects(action, who, around);
     trace.push(format!("canonical form: {}", form.describe()));
     if form.changed {
-        let other = effect::read(&action.with_text(form.text.to_string()), who, around);
+        let other = effect::extract_effects(&action.with_text(form.text.to_string()), who, around);
         reading.join(other);
     }
     if !form.hidden.is_empty() {

@@ -17,7 +17,6 @@ pub use refined::Refined;
 use crate::action::Context;
 use crate::check::{Answerer, Finding, Outcome, Response, Source};
 use crate::effect::Kind;
-use crate::effect::shell::CHANGED;
 use crate::effect::{self, Cause, UNKNOWN_SPAN, Verb};
 use crate::facts;
 use crate::memory::Key;
@@ -208,7 +207,7 @@ fn unknown_content(query: &EffectFacts, context: &Context) -> Option<String> {
     match query.kind.as_str() {
         "path" => Some(String::new()),
         kind if kind == Cause::Program.as_str() => at(&environment.program(&query.name)?),
-        kind if kind == Cause::Script.as_str() && query.detail != CHANGED => at(&query.name),
+        kind if kind == Cause::Script.as_str() && !query.changed_before_run() => at(&query.name),
         _ => None,
     }
 }

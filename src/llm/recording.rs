@@ -56,7 +56,7 @@ impl Recorder {
     /// # Errors
     /// If the file cannot be read or written.
     pub fn new(inner: Arc<dyn LanguageModel>, path: &Path) -> std::io::Result<Self> {
-        let known = if path.exists() { read(path)? } else { HashMap::new() };
+        let known = if path.exists() { load_completions(path)? } else { HashMap::new() };
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         Ok(Self { inner, file: Mutex::new(file), known: Mutex::new(known), path: path.to_owned() })
     }
@@ -103,7 +103,7 @@ impl Player {
     /// # Errors
     /// If the file cannot be read.
     pub fn open(name: &str, path: &Path) -> std::io::Result<Self> {
-        Ok(Self { name: name.to_owned(), known: read(path)? })
+        Ok(Self { name: name.to_owned(), known: load_completions(path)? })
     }
 }
 
@@ -124,7 +124,7 @@ fn restored(reply: &Completion, nonce: &str) -> Completion {
     Completion { text: reply.text.replace(NONCE, nonce), ..reply.clone() }
 }
 
-fn read(path: &Path) -> std::io::Result<HashMap<String, Completion>> {
+fn load_completions(path: &Path) -> std::io::Result<HashMap<String, Completion>> {
     let mut known = HashMap::new();
     for (number, line) in BufReader::new(File::open(path)?).lines().enumerate() {
         let line: Line = serde_json::from_str(&line?)

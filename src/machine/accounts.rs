@@ -77,9 +77,10 @@ pub(crate) fn stamp(root: &OwnedFd) -> Stamp {
     ["/etc/passwd", "/etc/group"].map(|path| probe::stamp(root, path))
 }
 
-pub(crate) fn read(root: &OwnedFd, stamp: Stamp) -> Accounts {
-    let text =
-        |path| probe::read(root, path, LONGEST).map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
+pub(crate) fn read_accounts(root: &OwnedFd, stamp: Stamp) -> Accounts {
+    let text = |path| {
+        probe::read_file(root, path, LONGEST).map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default()
+    };
     let mut by_name: HashMap<String, Account> = HashMap::new();
     let mut names = HashMap::new();
     for line in text("/etc/passwd").lines().take(MOST) {

@@ -183,7 +183,7 @@ impl Environment {
     /// SHA-256 (hexadecimal) of a regular file of at most 32 MiB; `None` if it cannot be read.
     #[must_use]
     pub fn file_digest(&self, path: &str) -> Option<String> {
-        let content = probe::read(&self.inner.folder, path, LONGEST_PROGRAM).ok()?;
+        let content = probe::read_file(&self.inner.folder, path, LONGEST_PROGRAM).ok()?;
         Some(crate::digest([content]))
     }
 
@@ -215,7 +215,8 @@ impl Environment {
     /// # Errors
     /// [`MachineError::Script`] if it is not a regular file, is longer, or cannot be read.
     pub fn read_script(&self, path: &str, max: usize) -> Result<Vec<u8>, MachineError> {
-        probe::read(&self.inner.folder, path, max).map_err(|why| MachineError::Script { path: path.to_owned(), why })
+        probe::read_file(&self.inner.folder, path, max)
+            .map_err(|why| MachineError::Script { path: path.to_owned(), why })
     }
 
     fn accounts(&self) -> Arc<Accounts> {
@@ -226,7 +227,7 @@ impl Environment {
         let stamp = accounts::stamp(&self.inner.folder);
         let accounts = match kept.as_ref().filter(|(_, accounts)| accounts.stamp == stamp) {
             Some((_, accounts)) => Arc::clone(accounts),
-            None => Arc::new(accounts::read(&self.inner.folder, stamp)),
+            None => Arc::new(accounts::read_accounts(&self.inner.folder, stamp)),
         };
         *kept = Some((Instant::now(), Arc::clone(&accounts)));
         accounts

@@ -82,7 +82,7 @@ impl From<Errno> for ReadError {
 }
 
 /// The content of a regular file of at most `max` bytes.
-pub(crate) fn read(root: &OwnedFd, path: &str, max: usize) -> Result<Vec<u8>, ReadError> {
+pub(crate) fn read_file(root: &OwnedFd, path: &str, max: usize) -> Result<Vec<u8>, ReadError> {
     if path.contains('\0') {
         return Err(ReadError::Nul);
     }

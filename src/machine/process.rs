@@ -34,7 +34,7 @@ impl Environment {
             // the root has no /proc
             return facts;
         }
-        let Ok(status) = probe::read(&self.inner.folder, &format!("/proc/{pid}/status"), 64 * 1024) else {
+        let Ok(status) = probe::read_file(&self.inner.folder, &format!("/proc/{pid}/status"), 64 * 1024) else {
             facts.exists = Some(false);
             return facts;
         };

@@ -290,7 +290,7 @@ impl Proxy {
 
     fn listed(&mut self, result: &Value) -> Result<(), ProxyError> {
         let tools = result.get("tools").and_then(Value::as_array);
-        for tool in tools.into_iter().flatten().filter_map(Tool::read) {
+        for tool in tools.into_iter().flatten().filter_map(Tool::from_entry) {
             let drifted = {
                 let mut pins = self.house.pins.lock().unwrap_or_else(PoisonError::into_inner);
                 pins.drifted(&self.house.server, &tool)?

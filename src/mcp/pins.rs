@@ -35,7 +35,7 @@ pub struct Tool {
 impl Tool {
     /// Parses one entry of a `tools/list` result; `None` if it has no name.
     #[must_use]
-    pub fn read(entry: &Value) -> Option<Self> {
+    pub fn from_entry(entry: &Value) -> Option<Self> {
         let name = entry.get("name")?.as_str()?.to_owned();
         Some(Self { name, description: entry.clone() })
     }
@@ -164,7 +164,7 @@ mod tests {
 
     fn tool(description: &str) -> Tool {
         let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
-        Tool::read(&json!({"name": "read", "description": description, "inputSchema": schema})).unwrap()
+        Tool::from_entry(&json!({"name": "read", "description": description, "inputSchema": schema})).unwrap()
     }
 
     #[test]

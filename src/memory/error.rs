@@ -261,10 +261,10 @@ impl MemoryError {
     /// Converts an error of opening the file; the result names the file.
     pub(super) fn opening_store(path: &Path, error: StoreError) -> Self {
         match error {
-            StoreError::Create { path, source } => match source.kind() {
+            StoreError::Create { path, error } => match error.kind() {
                 std::io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
                 std::io::ErrorKind::StorageFull => Self::DiskFull,
-                _ => Self::Open { path, reason: source.to_string() },
+                _ => Self::Open { path, reason: error.to_string() },
             },
             StoreError::Foreign { path, found, .. } => Self::NotOurs { path, found },
             StoreError::Newer { path, found, known, .. } => Self::NewerSchema { path, found, known },

@@ -101,7 +101,7 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::NoSuchEntry`].
     pub fn log(&self, id: Option<&str>, limit: usize) -> Result<Vec<Event>> {
-        self.inner.store.read(|c| {
+        self.inner.store.with_reader(|c| {
             if let Some(id) = id {
                 store::head(c, None, id)?;
             }
@@ -131,7 +131,7 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::NoSuchEntry`].
     pub fn show(&self, id: &str) -> Result<Entry> {
-        self.inner.store.read(|c| Ok(store::head(c, None, id)?.entry))
+        self.inner.store.with_reader(|c| Ok(store::head(c, None, id)?.entry))
     }
 
     /// All versions of an entry, oldest first.
@@ -139,7 +139,7 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::NoSuchEntry`].
     pub fn versions(&self, id: &str) -> Result<Vec<Version>> {
-        self.inner.store.read(|c| {
+        self.inner.store.with_reader(|c| {
             store::head(c, None, id)?;
             let sql =
                 "SELECT entry, body, digest, who, memory_version FROM entry_version WHERE entry = ?1 ORDER BY version";
@@ -158,7 +158,7 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::NoSuchEntry`], [`MemoryError::NoSuchVersion`].
     pub fn diff(&self, id: &str, from: u64, to: u64) -> Result<Diff> {
-        self.inner.store.read(|c| Ok(store::version(c, id, from)?.0.diff(&store::version(c, id, to)?.0)))
+        self.inner.store.with_reader(|c| Ok(store::version(c, id, from)?.0.diff(&store::version(c, id, to)?.0)))
     }
 
     /// All entries as they were at a memory version, sorted by id, for replay.
@@ -166,7 +166,7 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::Corrupt`], [`MemoryError::Locked`].
     pub fn entries_at(&self, memory_version: u64) -> Result<Vec<Version>> {
-        self.inner.store.read(|c| {
+        self.inner.store.with_reader(|c| {
             let sql = "SELECT entry, body, digest, who, memory_version, max(version) FROM entry_version \
                        WHERE memory_version <= ?1 GROUP BY entry ORDER BY entry";
             let mut statement = c.prepare_cached(sql)?;
@@ -203,7 +203,7 @@ impl Memory {
     /// Calls `each` with every current version and the bytes of its vector (f32, little endian), in the order of ids.
     pub(super) fn each_head(&self, mut each: impl FnMut(Entry, Option<&[u8]>) -> Result<()>) -> Result<()> {
         let embedder = self.inner.store.embedder().map(|e| e.id.clone());
-        self.inner.store.read(|c| {
+        self.inner.store.with_reader(|c| {
             let sql = "SELECT v.entry, v.body, v.digest, e.vector FROM entry_head h \
                        JOIN entry_version v ON v.entry = h.entry AND v.version = h.version \
                        LEFT JOIN embedding e ON e.row = v.embedding AND e.embedder = ?1 ORDER BY h.entry";
@@ -224,7 +224,7 @@ impl Memory {
     /// [`MemoryError::Locked`], [`MemoryError::Corrupt`].
     pub fn stats(&self) -> Result<Stats> {
         self.refresh()?;
-        self.inner.store.read(|c| {
+        self.inner.store.with_reader(|c| {
             let count = |sql: &str| c.query_row(sql, [], |r| r.get(0)).map(unsigned);
             let of = |status: &str| count(&format!("SELECT count(*) FROM entry_head WHERE status = '{status}'"));
             let live = self.live();
@@ -249,7 +249,7 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::Corrupt`] with the first problem.
     pub fn verify(&self) -> Result<()> {
-        self.inner.store.read(|c| {
+        self.inner.store.with_reader(|c| {
             let said: String = c.query_row("PRAGMA integrity_check(1)", [], |r| r.get(0))?;
             let broken: i64 = c.query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |r| r.get(0))?;
             if said == "ok" && broken == 0 {
@@ -285,7 +285,7 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::Locked`], [`MemoryError::Corrupt`].
     pub fn decisions(&self, limit: usize) -> Result<Vec<DecisionRecord>> {
-        let mut records = self.inner.store.read(|c| {
+        let mut records = self.inner.store.with_reader(|c| {
             let sql = "SELECT id, at_ms, action, facts, policy, memory_version, decision, record FROM decision \
                        ORDER BY at_ms DESC, id DESC LIMIT ?1";
             let mut statement = c.prepare_cached(sql)?;
@@ -301,7 +301,7 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::NoSuchDecision`].
     pub fn decision(&self, id: &str) -> Result<DecisionRecord> {
-        let found = self.inner.store.read(|c| {
+        let found = self.inner.store.with_reader(|c| {
             let sql =
                 "SELECT id, at_ms, action, facts, policy, memory_version, decision, record FROM decision WHERE id = ?1";
             Ok(c.prepare_cached(sql)?.query_row([id], decision_record).optional()?)

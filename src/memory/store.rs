@@ -90,7 +90,7 @@ impl Store {
     }
 
     /// Runs `body` on one read-only snapshot.
-    pub fn read<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    pub fn with_reader<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         match &self.watcher {
             Some(watcher) => {
                 let mut guard = watcher.lock().unwrap_or_else(PoisonError::into_inner);
@@ -122,7 +122,7 @@ impl Store {
 
     /// The memory version, and the heads that changed after memory version `since` (0: all active heads).
     pub fn changes(&self, since: u64) -> Result<(u64, Vec<Head>)> {
-        self.read(|connection| {
+        self.with_reader(|connection| {
             let version = memory_version(connection)?;
             if version == since {
                 return Ok((version, Vec::new()));

@@ -15,7 +15,7 @@ impl EffectFacts {
             (Verb::Unknown, Kind::Path) => {
                 return format!("unknown program `{}` would get the path {shown}", self.program);
             }
-            (Verb::Unknown, Kind::Script) if self.detail == crate::effect::shell::CHANGED => {
+            (Verb::Unknown, Kind::Script) if self.changed_before_run() => {
                 return format!("the action changes {shown} and then runs it: {}", self.detail);
             }
             (Verb::Unknown, Kind::Dynamic) if self.name == crate::effect::shell::TYPED => {

@@ -1,13 +1,13 @@
 //! Prompts: Markdown files with examples, and slots that are filled in one pass.
 //!
 //! 1. A file is a list of turns (`# system`, `# user`, `# assistant`); examples come first, the question last.
-//! 2. Its slots (`{{name}}`) are checked when it is loaded: none may be missing, none may be unknown. What is
-//!    filled in is not looked at again, so a value cannot bring a slot of its own.
-//! 3. An operator's folder may replace any of them by name. The fence of untrusted text is a slot (`data`), so
-//!    that a prompt without it does not load.
+//! 2. Its slots (`{{name}}`) are checked when it is loaded: none may be missing, none may be unknown. A value is not
+//!    searched for slots after it is filled in, so it cannot introduce a slot.
+//! 3. A file in the operator's folder replaces the prompt of the same name. The fence of untrusted text is a slot
+//!    (`data`), so a prompt without the fence does not load.
 //!
-//! Examples are small on purpose: few-shot beats zero-shot by far on small models, and each token is paid for
-//! at every check.
+//! Examples are short on purpose: few-shot prompts beat zero-shot prompts by far on small models, and each token is
+//! paid for at every check.
 
 use crate::llm::{Role, Turn};
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ pub enum PromptError {
         /// The problem.
         why: String,
     },
-    /// Its form is wrong.
+    /// The file does not have the form of a prompt.
     #[error("the prompt {file} is not usable: {why}")]
     Form {
         /// The file.
@@ -86,7 +86,7 @@ enum Part {
 }
 
 impl Prompts {
-    /// The shipped prompts; those that `folder` has by the same name (`analyze.md`, ...) replace them.
+    /// The shipped prompts. A file in `folder` with the name of a prompt (`analyze.md`, ...) replaces it.
     ///
     /// # Errors
     /// [`PromptError`]
@@ -94,20 +94,20 @@ impl Prompts {
         let mut known = BTreeMap::new();
         for &(name, shipped, slots) in SHIPPED {
             let own = folder.map(|f| f.join(format!("{name}.md")));
-            // only what is not there is left to the shipped one
+            // only a missing file falls back to the shipped prompt; an unreadable one is an error
             let absent = |file: &Path| {
                 std::fs::symlink_metadata(file).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
             };
             let template = match own.filter(|file| !absent(file)) {
                 None => Template::parse(name, shipped, slots)?,
-                Some(file) => Template::parse(&file.display().to_string(), &read(&file)?, slots)?,
+                Some(file) => Template::parse(&file.display().to_string(), &load_prompt(&file)?, slots)?,
             };
             known.insert(name, template);
         }
         Ok(Self { known })
     }
 
-    /// The prompt itself says this somewhere, whatever fills its slots.
+    /// Whether the fixed text of a prompt contains `words`; the values of its slots do not count.
     #[must_use]
     pub fn says(&self, name: &str, words: &str) -> bool {
         let parts = self.known.get(name).into_iter().flat_map(|template| &template.turns).flat_map(|(_, parts)| parts);
@@ -125,7 +125,7 @@ impl Prompts {
 }
 
 impl Template {
-    /// Reads a prompt; `file` names it in errors.
+    /// Parses a prompt; `file` is its name in errors.
     ///
     /// # Errors
     /// [`PromptError::Form`]
@@ -207,7 +207,7 @@ fn parts(text: &str) -> Vec<Part> {
     found
 }
 
-fn read(file: &Path) -> Result<String, PromptError> {
+fn load_prompt(file: &Path) -> Result<String, PromptError> {
     let wrong = |why: String| PromptError::Unreadable { file: file.display().to_string(), why };
     let size = std::fs::metadata(file).map_err(|e| wrong(e.to_string()))?.len();
     if size > LONGEST {

@@ -112,7 +112,7 @@ fn imperative(sentence: &str) -> bool {
     false
 }
 
-/// Whether the request delegates to a text: the text is to decide what is done.
+/// Whether the request delegates the decision to a text: "follow the steps in the notice".
 pub(super) fn delegates(request: &str) -> bool {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(

@@ -13,7 +13,7 @@
 //!    observations explain the action better than the user does, and it is denied. Read-only actions are no exception:
 //!    reading is the first half of an exfiltration. Both sides are compared on the same scale, so that no absolute
 //!    threshold has to know the tools.
-//! 4. **Answers.** A message is denied if it repeats word for word what an instruction dictates and no other
+//! 4. **Answers.** A message is denied if it repeats word for word an answer that an instruction dictates, and no other
 //!    observation supports it. A message that quotes the instruction is not denied.
 //! 5. A request of the user is legitimate even if an attacker once asked for the same: without an instruction in the
 //!    observations nothing is judged here. Without a request, alignment is not judged and a person is asked.
@@ -60,7 +60,7 @@ const QUOTED: usize = 160;
 /// The instructions in an observation with the pieces around them, one per line: the part of it that must be kept.
 #[cfg(feature = "hook")]
 pub(crate) fn orders(observation: &crate::action::Observation) -> String {
-    let seen = read::read_here(std::slice::from_ref(observation));
+    let seen = read::segment_here(std::slice::from_ref(observation));
     let near = seen.pieces.iter().filter(|piece| piece.near || piece.order);
     near.map(|piece| piece.text.as_str()).collect::<Vec<_>>().join("\n")
 }
@@ -68,7 +68,7 @@ pub(crate) fn orders(observation: &crate::action::Observation) -> String {
 /// The instructions in the observations, those of the newest first, at most [`ASKED`]: as many as a prompt may hold.
 pub(crate) async fn asked(context: &Context) -> Vec<String> {
     // a failure is reported by the stage that depends on the observations
-    let seen = read::read(&context.observations).await.unwrap_or_default();
+    let seen = read::segment(&context.observations).await.unwrap_or_default();
     // the detector's signals come first: grammar may find many sentences that are no instructions
     let signals = seen.signals.iter().map(|(_, _, text)| short(text));
     let mut asked: Vec<String> = Vec::new();
@@ -123,7 +123,7 @@ async fn local(action: &Action, context: &Context) -> Option<Finding> {
         }
         action => claim::claim(action)?,
     };
-    let Some(seen) = read::read(&context.local).await else {
+    let Some(seen) = read::segment(&context.local).await else {
         return Some(finding(
             Outcome::Unknown,
             Origin::Failure,
@@ -147,7 +147,7 @@ async fn foreign(action: &Action, context: &Context, embedder: Option<&dyn Embed
     if context.observations.is_empty() {
         return Vec::new();
     }
-    let Some(seen) = read::read(&context.observations).await else {
+    let Some(seen) = read::segment(&context.observations).await else {
         let reason = "the texts that the agent has read could not be analysed".to_owned();
         return vec![finding(Outcome::Unknown, Origin::Failure, reason)];
     };

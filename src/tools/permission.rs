@@ -80,7 +80,7 @@ impl PermissionDetector {
             }
             _ => return Err(self.wrong("exactly one of \"statement\", \"source\" and \"columns\" is needed")),
         };
-        Ok(effect::read(&action, who, &Providing(&NoFiles, &self.library)).effects)
+        Ok(effect::extract_effects(&action, who, &Providing(&NoFiles, &self.library)).effects)
     }
 
     /// An argument that is a list of strings; `None` if the key is absent.

@@ -21,7 +21,7 @@ fn python(source: &str) -> Action {
 fn brief(action: &Action) -> Vec<String> {
     let who = Who { name: "user", home: "/home/user" };
     let mut all: Vec<String> =
-        effect::read(action, who, &NoFiles).effects.iter().map(Effect::to_table_notation).collect();
+        effect::extract_effects(action, who, &NoFiles).effects.iter().map(Effect::to_table_notation).collect();
     all.sort();
     all
 }

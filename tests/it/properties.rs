@@ -47,7 +47,7 @@ fn script() -> impl Strategy<Value = String> {
 }
 
 fn effects(script: &str) -> Vec<String> {
-    let reading = shell::read(script, "user", "/home/user", "/home/user", &NoFiles);
+    let reading = shell::extract_effects(script, "user", "/home/user", "/home/user", &NoFiles);
     reading.effects.iter().map(agrail::effect::Effect::to_table_notation).collect()
 }
 

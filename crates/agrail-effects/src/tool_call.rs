@@ -294,12 +294,12 @@ fn quoted(word: &str) -> String {
 
 /// The effects of a call: the call as one effect or its effects on files, and a connection for each URL among its
 /// arguments.
-pub(super) fn read(tool: &str, arguments: &Value, home: &str) -> Reading {
+pub(super) fn extract_effects(tool: &str, arguments: &Value, home: &str) -> Reading {
     if nothing(tool, arguments) {
         return Reading::default();
     }
     let (verb, operation) = class(tool);
-    let files = file::read(tool, (verb, operation), arguments, home);
+    let files = file::file_effects(tool, (verb, operation), arguments, home);
     let mut effects = files.effects;
     if !files.whole {
         let mut effect = Effect::new(verb, Target::Named(Kind::Tool, tool.to_owned()), "tool_call");
@@ -308,7 +308,7 @@ pub(super) fn read(tool: &str, arguments: &Value, home: &str) -> Reading {
     }
     let statements = arguments.as_object().into_iter().flatten();
     for statement in statements.filter(|(key, _)| matches!(file::plain(key).as_str(), "sql" | "statement")) {
-        effects.extend(statement.1.as_str().into_iter().flat_map(super::sql::read));
+        effects.extend(statement.1.as_str().into_iter().flat_map(super::sql::extract_effects));
     }
     let texts = strings(arguments);
     if texts.len() >= STRINGS {

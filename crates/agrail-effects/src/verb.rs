@@ -1,10 +1,10 @@
-//! Verbs: what an effect does to its target.
+//! Verbs: the kinds of effects.
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
-/// What an effect does to its target. The names are stable: they are Cedar action ids and appear in verdicts.
-/// `commands/README.md` explains each of them.
+/// The kind of an effect. The names are stable: they are Cedar action ids and appear in verdicts. `commands/README.md`
+/// explains each of them.
 #[derive(
     Debug,
     Clone,

@@ -102,7 +102,7 @@ impl View<'_> {
         query: &mut EffectFacts,
     ) {
         // a folder that its owner can no longer enter is lost, with everything below it
-        let shuts = effect.verb == Verb::Chmod && shuts(&effect.detail);
+        let shuts = effect.verb == Verb::Chmod && effect.detail.modes().any(shuts);
         let moved = matches!(effect.verb, Verb::Move | Verb::Delete | Verb::Mount);
         // a copy into a folder is judged by the name inside; a copy of the whole content of a folder merges with it
         let into = effect.verb == Verb::Overwrite && facts.kind == Some(FileKind::Directory);

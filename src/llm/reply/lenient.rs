@@ -19,7 +19,7 @@ pub(super) struct Stop {
 /// The document that starts at byte `at`, and the offset of the byte after its end.
 ///
 /// If a strict JSON parser accepts the same bytes, both results must agree.
-pub(super) fn read(text: &str, at: usize) -> Result<(Value, usize), Stop> {
+pub(super) fn parse_value(text: &str, at: usize) -> Result<(Value, usize), Stop> {
     let mut reader = Reader { text, at, python: None };
     let value = reader.value(0)?;
     let whole = text.get(at..reader.at).unwrap_or_default();

@@ -177,7 +177,7 @@ impl<'a> Scan<'a> {
             }
             return self.past(end);
         }
-        match lenient::read(self.text, open) {
+        match lenient::parse_value(self.text, open) {
             Ok((value, end)) => {
                 let after = lenient::blank(self.text, end);
                 let mark = run(self.rest(after), fence.mark);
@@ -201,7 +201,7 @@ impl<'a> Scan<'a> {
     fn prose(&mut self, begins: bool) -> bool {
         let start = self.at;
         let remark = remark(self.rest(start)).map(|length| start + length);
-        let (value, end) = match (lenient::read(self.text, start), remark) {
+        let (value, end) = match (lenient::parse_value(self.text, start), remark) {
             (Ok((Value::Array(items), end)), _) if !begins && !items.iter().any(holds) => {
                 self.at = end;
                 return true;

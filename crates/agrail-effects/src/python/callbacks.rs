@@ -9,7 +9,7 @@ const MAX_ITEMS: usize = 64;
 /// Functions that call their first argument for each item of the second.
 const EACH: [&str; 9] =
     ["map", "imap", "imap_unordered", "starmap", "filter", "map_async", "apply", "reduce", "foreach"];
-/// Modules with functions that act: whoever gets such a module can do anything.
+/// Modules with functions that have effects: code that gets such a module can do anything.
 const POWERFUL: [&str; 8] = ["os", "subprocess", "shutil", "builtins", "ctypes", "socket", "pty", ""];
 /// Functions that only look at a module that they are given.
 const LOOKING: [&str; 12] =

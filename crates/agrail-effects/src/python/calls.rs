@@ -6,6 +6,7 @@ use super::statements::{field, named};
 use super::table::Entry;
 use super::values::{self, Class, Function, UNKNOWN_SPAN, Value, either, list};
 use super::{Frame, Reader, Source};
+use crate::{Attribute, Detail};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use tree_sitter::Node;
@@ -440,12 +441,12 @@ impl Reader<'_> {
                 .detail
                 .as_ref()
                 .and_then(|d| self.place(d, None, &args, receiver))
-                .map(|v| detail(&row.role, &v, &args));
+                .map_or(Detail::None, |v| detail(&row.role, &v, &args));
             self.emit(&row.role, &target, row.recursive, detail, via);
             for part in &row.also {
                 match self.place(&part.target, part.keyword.as_deref(), &args, receiver) {
-                    Some(other) => self.emit(&part.role, &other, row.recursive, None, via),
-                    None if !part.optional => self.emit(&part.role, &Value::Hole, row.recursive, None, via),
+                    Some(other) => self.emit(&part.role, &other, row.recursive, Detail::None, via),
+                    None if !part.optional => self.emit(&part.role, &Value::Hole, row.recursive, Detail::None, via),
                     None => {}
                 }
             }
@@ -468,19 +469,21 @@ pub(super) fn acts(entry: Entry<'_>) -> bool {
 }
 
 /// The detail of an effect: mode in octal, owner as `uid:gid`, signal by name or number.
-fn detail(role: &str, value: &Value, args: &Args) -> String {
-    match (role, value.int()) {
-        ("chmod", Some(mode)) => format!("{mode:o}"),
+fn detail(role: &str, value: &Value, args: &Args) -> Detail {
+    let attribute = match (role, value.int()) {
         ("chown", _) => {
             let shown = |v: Value| if matches!(v, Value::None) { String::new() } else { v.show() };
-            format!(
+            Attribute::Owner(format!(
                 "{}:{}",
                 shown(args.get(1, "user").unwrap_or(Value::None)),
                 shown(args.get(2, "group").unwrap_or(Value::None))
-            )
+            ))
         }
-        _ => value.show(),
-    }
+        ("kill", _) => Attribute::Signal(value.show()),
+        (_, Some(mode)) if role == "chmod" => Attribute::Mode(format!("{mode:o}")),
+        _ => Attribute::Mode(value.show()),
+    };
+    Detail::Attributes(vec![attribute])
 }
 
 /// Quotes a word for a shell.

@@ -1,8 +1,8 @@
 //! Calls of data agents, which load, filter and read tables by name. The rows of a library (`special = "data ..."`)
 //! name the functions; here they are called `load_table`, `filter_rows`, `get_value` and `run_sql`.
 //!
-//! 1. `load_table('t')` returns a table, `filter_rows(db, 'a=1||max(b)')` some of its rows, `get_value(db, 'a, mean')` values
-//!    of a column, `run_sql('select ...')` the result of a statement. A table is an object of kind [`TABLE`].
+//! 1. `load_table('t')` returns a table, `filter_rows(db, 'a=1||max(b)')` some of its rows, `get_value(db, 'a, mean')`
+//!    values of a column, `run_sql('select ...')` the result of a statement. A table is an object of kind [`TABLE`].
 //! 2. Every column that is named counts, including those of conditions, which reveal something about the rows. Any
 //!    other use of a table (printing, iterating, indexing) reads `t.*`, every column.
 //! 3. If a table or column is not constant, [`UNKNOWN_SPAN`] takes its place, and the caller turns it into an unknown
@@ -16,6 +16,7 @@ use super::calls::Args;
 use super::row::Special;
 use super::special::Invocation;
 use super::values::{self, UNKNOWN_SPAN, Value, text};
+use crate::Detail;
 
 /// Role of a complete SQL statement: one that does not parse is unknown.
 pub const STATEMENT: &str = "script:statement";
@@ -44,7 +45,7 @@ impl Reader<'_> {
                 let mut loaded = Vec::new();
                 for table in tables.choices() {
                     let name = constant(&table).map_or_else(|| UNKNOWN_SPAN.to_string(), |n| n.trim().to_lowercase());
-                    self.emit_text("select:table", name.clone(), false, None, via);
+                    self.emit_text("select:table", name.clone(), false, Detail::None, via);
                     loaded.push(values::object(TABLE, text(name)));
                 }
                 values::any(loaded)
@@ -67,7 +68,7 @@ impl Reader<'_> {
             Special::DataHelp => Value::Local,
             Special::DataSql => {
                 let statement = args.get(0, row.keyword.as_deref().unwrap_or_default()).unwrap_or(Value::Hole);
-                self.emit(STATEMENT, &statement, false, None, via);
+                self.emit(STATEMENT, &statement, false, Detail::None, via);
                 self.escape(args, via);
                 Value::Local
             }
@@ -88,7 +89,7 @@ impl Reader<'_> {
             let shown = if choice.is_text() { choice.show() } else { UNKNOWN_SPAN.to_string() };
             for column in parse(&shown) {
                 for table in &tables {
-                    self.emit_text("select:column", format!("{table}.{column}"), false, None, via);
+                    self.emit_text("select:column", format!("{table}.{column}"), false, Detail::None, via);
                 }
             }
         }
@@ -98,7 +99,7 @@ impl Reader<'_> {
     pub(super) fn every_column(&mut self, value: &Value, via: &str) {
         match value {
             Value::Object(kind, table) if &**kind == TABLE => {
-                self.emit_text("select:column", format!("{}.*", table.show()), false, None, via);
+                self.emit_text("select:column", format!("{}.*", table.show()), false, Detail::None, via);
             }
             Value::Any(choices) => choices.items.iter().for_each(|choice| self.every_column(choice, via)),
             _ => {}
@@ -140,7 +141,7 @@ impl Reader<'_> {
             (Some(names), Some(tables)) => {
                 for (table, name) in tables.iter().flat_map(|t| names.iter().map(move |n| (t, n))) {
                     let column = format!("{table}.{}", name.to_lowercase());
-                    self.emit_text("select:column", column, false, None, "[]");
+                    self.emit_text("select:column", column, false, Detail::None, "[]");
                 }
             }
             _ => self.every_column(rows, "[]"),
@@ -255,7 +256,7 @@ mod tests {
 
     fn calls(source: &str) -> Vec<String> {
         let library: Library = toml::from_str(LIBRARY).unwrap();
-        let reading = crate::python::read(source, &library);
+        let reading = crate::python::extract_effects(source, &library);
         assert!(reading.complete, "{:?}", reading.problems);
         reading.calls.iter().map(|c| format!("{} {}", c.role, c.target)).collect()
     }
@@ -327,7 +328,7 @@ mod tests {
     fn library_does_not_replace_known_functions() {
         let library: Library =
             toml::from_str("call = [{ name = \"os.remove\", role = \"read\", target = 0 }]").unwrap();
-        let reading = crate::python::read("import os\nos.remove('/a')", &library);
+        let reading = crate::python::extract_effects("import os\nos.remove('/a')", &library);
         assert_eq!(reading.calls[0].role, "delete");
         assert!(toml::from_str::<Library>("call = [{ name = \"f\", role = \"remvoe\" }]").is_err());
         assert!(toml::from_str::<Library>("call = [{ name = \"f\", special = \"data laod\" }]").is_err());

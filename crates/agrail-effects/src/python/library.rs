@@ -38,7 +38,7 @@ impl Library {
     pub fn verify(&self) -> Result<(), ExampleError> {
         for example in &self.examples {
             let Some((code, want)) = example.split_first() else { continue };
-            let reading = super::read(code, self);
+            let reading = super::extract_effects(code, self);
             let mut found: Vec<String> =
                 reading.calls.iter().map(|call| format!("{} {}", call.role, call.target)).collect();
             let mut want = want.to_vec();

@@ -31,6 +31,7 @@ mod table;
 mod values;
 mod variables;
 
+use crate::Detail;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use table::{Entry, Table};
@@ -64,7 +65,7 @@ pub struct Call {
     /// Whether a part of the target is not constant.
     pub dynamic: bool,
     /// Mode in octal, signal or owner.
-    pub detail: Option<String>,
+    pub detail: Detail,
     /// Name of the called function: `os.remove`.
     pub via: String,
 }
@@ -83,7 +84,7 @@ pub struct Reading {
 /// Interprets Python source, which may call the functions of the host's library. Never fails: the reading contains
 /// everything that could not be interpreted.
 #[must_use]
-pub fn read(source: &str, library: &Library) -> Reading {
+pub fn extract_effects(source: &str, library: &Library) -> Reading {
     let Some(table) = table::table() else {
         return Reading { problems: vec!["the table of calls does not decode".into()], ..Reading::default() };
     };
@@ -250,13 +251,13 @@ impl<'t> Reader<'t> {
     }
 
     /// Reports a call with this role for each possible text of the target.
-    fn emit(&mut self, role: &str, target: &Value, recursive: bool, detail: Option<String>, via: &str) {
+    fn emit(&mut self, role: &str, target: &Value, recursive: bool, detail: Detail, via: &str) {
         for choice in target.choices() {
             self.emit_text(role, choice.show(), recursive, detail.clone(), via);
         }
     }
 
-    fn emit_text(&mut self, role: &str, mut target: String, recursive: bool, detail: Option<String>, via: &str) {
+    fn emit_text(&mut self, role: &str, mut target: String, recursive: bool, detail: Detail, via: &str) {
         let on_path = matches!(
             role,
             "read"
@@ -305,7 +306,7 @@ impl<'t> Reader<'t> {
                 target: what.into(),
                 recursive: false,
                 dynamic: what.contains(UNKNOWN_SPAN),
-                detail: None,
+                detail: Detail::None,
                 via: what.into(),
             });
         }
@@ -338,7 +339,7 @@ impl<'t> Reader<'t> {
                 target: what.into(),
                 recursive: false,
                 dynamic: false,
-                detail: None,
+                detail: Detail::None,
                 via: via.into(),
             });
         }

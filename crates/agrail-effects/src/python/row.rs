@@ -1,4 +1,4 @@
-//! What is known of the functions that a program calls: effects, results, harmless names.
+//! Semantics of the functions that a program calls: effects, results, harmless names.
 
 use serde::{Deserialize, Serialize};
 

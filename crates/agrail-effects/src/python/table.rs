@@ -115,7 +115,7 @@ mod tests {
                 wrong.push(format!("{}: no example", names.join(" ")))
             }
             for example in examples {
-                let reading = super::super::read(&example[0], &Library::NONE);
+                let reading = super::super::extract_effects(&example[0], &Library::NONE);
                 let mut got: Vec<_> = reading
                     .calls
                     .iter()

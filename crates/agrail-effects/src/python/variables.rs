@@ -4,6 +4,7 @@ use super::flow::l_element;
 use super::statements::{field, named};
 use super::values::{self, Value, either, many};
 use super::{Reader, Source};
+use crate::Detail;
 use std::rc::Rc;
 use tree_sitter::Node;
 
@@ -85,7 +86,7 @@ impl Reader<'_> {
         self.grow("memory", if matches!(key, Value::Int(_)) { 0.0 } else { value.size() });
         match base {
             Value::Name(n) if &*n == "os.environ" => {
-                self.emit("variable", &key, false, Some(value.show()), "os.environ")
+                self.emit("variable", &key, false, Detail::Value(value.show()), "os.environ")
             }
             Value::Name(n) if matches!(&*n, "globals()" | "locals()") => self.assign_in(0, &key.show(), value),
             Value::Dict(d) => {

@@ -5,7 +5,7 @@ use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Kind;
 use crate::role::Role;
 use crate::table::{Row, Table};
-use crate::{Cause, Effect, Target, Verb};
+use crate::{Cause, Detail, Effect, Target, Verb};
 use tree_sitter::Node;
 
 /// Folders whose programs the table describes.
@@ -208,7 +208,7 @@ impl Shell<'_> {
             if value.starts_with('/') && !value.starts_with("//") {
                 let mut effect = self.at(Verb::Unknown, value, "unknown");
                 Cause::Arguments.as_str().clone_into(&mut effect.operation);
-                "argument".clone_into(&mut effect.detail);
+                effect.detail = Detail::Argument;
                 self.add(effect);
             }
         }

@@ -114,7 +114,9 @@ impl Shell<'_> {
         }
         if all.len() > 1 {
             // if there was no file before, only the new contents are possible
-            all.retain(|c| !matches!(c, Content::Before(at) if self.around.script(at, 0).is_err_and(|e| e.nothing)));
+            all.retain(
+                |c| !matches!(c, Content::Before(at) if self.around.script(at, 0).is_err_and(|e| e.is_missing())),
+            );
         }
         if all.is_empty() { vec![Content::Before(path.to_owned())] } else { all }
     }
@@ -124,7 +126,7 @@ impl Shell<'_> {
         let read = |content| match content {
             Content::Before(at) => self.around.script(&at, super::MAX_SOURCE),
             Content::Text(text) => Ok(text.as_bytes().to_vec()),
-            Content::Downloaded | Content::By(_) => Err(ReadError { why: CHANGED.to_owned(), nothing: false }),
+            Content::Downloaded | Content::By(_) => Err(ReadError::Changed),
         };
         self.contents(path).into_iter().map(read).collect()
     }
@@ -166,7 +168,7 @@ impl Shell<'_> {
             let old = match old {
                 Content::Before(at) => match self.around.script(&at, super::MAX_SOURCE) {
                     Ok(bytes) => Content::Text(String::from_utf8_lossy(&bytes).into()),
-                    Err(unread) if unread.nothing => Content::Text("".into()),
+                    Err(unread) if unread.is_missing() => Content::Text("".into()),
                     Err(_) => Content::By("what was there".to_owned()),
                 },
                 other => other,
@@ -258,6 +260,3 @@ impl Shell<'_> {
         self.files.trees.push((to.to_owned(), from.to_owned()));
     }
 }
-
-/// Why a file that the action itself changes is not read.
-pub const CHANGED: &str = "make the change an action of its own, and run it then";

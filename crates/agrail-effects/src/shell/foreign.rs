@@ -144,7 +144,7 @@ impl Shell<'_> {
 
     /// Interprets a sed script.
     fn sed(&mut self, text: &str, how: &str) {
-        let sed = super::sed::read(text);
+        let sed = super::sed::parse_script(text);
         for command in &sed.commands {
             self.nested(how, command, Output::default());
         }

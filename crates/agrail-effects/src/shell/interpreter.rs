@@ -3,7 +3,7 @@
 use super::command::quote_all;
 use super::{Output, Shell};
 use crate::table::Table;
-use crate::{Cause, Verb};
+use crate::{Cause, Detail, Verb};
 
 /// Programs, their language, and the options after which source follows. The letters of perl and ruby are not those of
 /// a row: some take digits or a suffix, and the last one takes the source.
@@ -52,7 +52,7 @@ impl Shell<'_> {
             } else if ran {
                 let mut effect = self.at(if in_place { Verb::Write } else { Verb::Read }, word, program);
                 if in_place {
-                    "in place".clone_into(&mut effect.detail);
+                    effect.detail = Detail::InPlace;
                 }
                 self.add(effect);
             } else {

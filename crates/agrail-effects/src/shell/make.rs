@@ -3,8 +3,8 @@
 //! A variable that is not set is empty, as in `make`; the result of a `make` function is not constant. A recipe is
 //! judged like any other script: unknown parts stay unknown.
 
-use super::{Output, Shell, UNKNOWN_SPAN};
-use crate::{Cause, Effect, Target, Verb};
+use super::{Output, ReadError, Shell, UNKNOWN_SPAN};
+use crate::{Cause, Detail, Effect, Target, Verb};
 use std::collections::{HashMap, HashSet};
 
 /// Most recipe lines that are interpreted.
@@ -85,7 +85,7 @@ impl Shell<'_> {
             return stdin.text.iter().cloned().collect();
         }
         let names = file.map_or_else(|| vec!["GNUmakefile", "makefile", "Makefile"], |name| vec![name]);
-        let mut why = String::new();
+        let mut why = ReadError::Missing("no makefile".to_owned());
         for name in &names {
             let path =
                 if name.starts_with('/') { (*name).to_owned() } else { super::tidy(&format!("{folder}/{name}")) };
@@ -94,16 +94,18 @@ impl Shell<'_> {
                     for content in &contents {
                         let mut effect = Effect::new(Verb::Execute, Target::Path(path.clone()), program);
                         "source".clone_into(&mut effect.operation);
-                        effect.detail = super::source::digest(content);
-                        self.reading.scripts.push((path.clone(), effect.detail.clone()));
+                        let digest = super::source::digest(content);
+                        self.reading.scripts.push((path.clone(), digest.clone()));
+                        effect.detail = Detail::Digest(digest);
                         self.add(effect);
                     }
                     return contents.iter().map(|content| String::from_utf8_lossy(content).into_owned()).collect();
                 }
                 Err(unread) => {
-                    why = unread.why;
                     // the file exists, so `make` would use it
-                    if !unread.nothing {
+                    let exists = !unread.is_missing();
+                    why = unread;
+                    if exists {
                         break;
                     }
                 }

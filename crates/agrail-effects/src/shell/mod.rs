@@ -1,13 +1,14 @@
 //! Effects of shell scripts, found with a real parser (tree-sitter-bash).
 //!
 //! 1. [`syntax`] walks the syntax tree in the order of execution: lists, pipes, functions; `loops` and `redirect` have
-//!    their own files. `branch` treats code that may not run, `state` is what a child inherits.
+//!    their own files. `branch` treats code that may not run, `state` holds the state that a child inherits.
 //! 2. [`word`] expands words as far as they are constant: quotes, variables, `~`, braces, substitutions. `parameter`
 //!    expands the forms of `${…}` with all their possible values.
 //! 3. [`command`] looks a program up in the table of command semantics; `roles` adds the effects of its arguments, and
-//!    [`special`] finds the method for a program with its own small language (sudo, env, xargs, `sh -c`, find -exec ...).
+//!    [`special`] finds the method for a program with its own small language, such as sudo, env, xargs, `sh -c` or find
+//!    -exec.
 //! 4. `source` interprets code from files and streams, `foreign` source in languages without a parser; `content` tracks
-//!    what the action itself writes to files.
+//!    the files that the action itself writes.
 //! 5. Anything that does not parse, is not constant or exceeds a budget becomes an unknown effect in addition to the
 //!    other effects.
 
@@ -16,7 +17,6 @@ mod branch;
 mod builtins;
 pub mod command;
 mod content;
-pub use content::CHANGED;
 pub use typed::TYPED;
 mod finder;
 mod foreign;
@@ -45,7 +45,7 @@ mod variable;
 pub mod word;
 mod wrappers;
 
-use super::{Cause, Effect, Target, UNKNOWN_SPAN, Verb};
+use super::{CHANGED, Cause, Detail, Effect, Target, UNKNOWN_SPAN, Verb};
 use crate::Kind;
 use crate::python::Library;
 use state::State;
@@ -126,16 +126,36 @@ impl FileSource for Providing<'_> {
 
 /// Why a script was not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadError {
-    /// The reason in words.
-    pub why: String,
-    /// Whether there is no file at that path, or no file system to look in.
-    pub nothing: bool,
+pub enum ReadError {
+    /// There is no file at that path, or no file system to look in.
+    Missing(String),
+    /// The file system refused, or the file is not a script that can be read.
+    Unreadable(String),
+    /// The action itself changes the file before it runs.
+    Changed,
+}
+
+impl ReadError {
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing(_))
+    }
 }
 
 impl std::fmt::Display for ReadError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.why)
+        match self {
+            Self::Missing(why) | Self::Unreadable(why) => f.write_str(why),
+            Self::Changed => f.write_str(CHANGED),
+        }
+    }
+}
+
+impl From<ReadError> for Detail {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Missing(why) | ReadError::Unreadable(why) => Self::Unreadable(why),
+            ReadError::Changed => Self::Changed,
+        }
     }
 }
 
@@ -144,7 +164,7 @@ pub struct NoFiles;
 
 impl FileSource for NoFiles {
     fn script(&self, _path: &str, _max: usize) -> Result<Vec<u8>, ReadError> {
-        Err(ReadError { why: "no environment to read it from".to_owned(), nothing: true })
+        Err(ReadError::Missing("no environment to read it from".to_owned()))
     }
 
     fn folder(&self, _path: &str) -> Option<bool> {
@@ -226,7 +246,7 @@ pub(crate) struct Shell<'a> {
 
 /// Interprets a shell script. If `cwd` is empty, relative paths are kept as written.
 #[must_use]
-pub fn read(source: &str, user: &str, home: &str, cwd: &str, around: &dyn FileSource) -> Reading {
+pub fn extract_effects(source: &str, user: &str, home: &str, cwd: &str, around: &dyn FileSource) -> Reading {
     let mut shell = Shell::new(user, home, cwd, around);
     shell.source(source, Output::default());
     shell.reading

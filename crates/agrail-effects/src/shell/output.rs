@@ -1,4 +1,4 @@
-//! What a program with a row prints, as far as it matters to the next command.
+//! The output of a program with a row, as far as it matters to the next command.
 
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Verb;

@@ -225,14 +225,14 @@ impl Shell<'_> {
                     return (!scripts.is_empty()).then(|| (folder.to_owned(), scripts));
                 }
                 // pnpm reads other formats of it
-                Err(unread) if unread.nothing && program == "pnpm" && self.other_form(folder) => {
+                Err(unread) if unread.is_missing() && program == "pnpm" && self.other_form(folder) => {
                     self.unknown(Cause::Script, &path, program);
                     return None;
                 }
-                Err(unread) if unread.nothing => folder = folder.rsplit_once('/').map(|(above, _)| above)?,
+                Err(unread) if unread.is_missing() => folder = folder.rsplit_once('/').map(|(above, _)| above)?,
                 Err(unread) => {
                     self.step(|| format!("cannot read {path}: {unread}"));
-                    self.unread(&path, unread.why, program);
+                    self.unread(&path, unread, program);
                     return None;
                 }
             }
@@ -245,7 +245,7 @@ impl Shell<'_> {
         let forms = ["package.json5", "package.yaml"];
         forms.iter().any(|form| {
             let read = self.read_contents(&super::tidy(&format!("{folder}/{form}")));
-            !read.is_err_and(|unread| unread.nothing)
+            !read.is_err_and(|unread| unread.is_missing())
         })
     }
 }
@@ -285,7 +285,7 @@ fn plan(program: &str, words: &[String]) -> Plan {
     plan
 }
 
-/// What the options of a package manager say beside its operands.
+/// The operands and options of a package manager's command line.
 #[derive(Default)]
 struct Line {
     operands: Vec<String>,
@@ -345,7 +345,8 @@ fn command_line(program: &str, words: &[String], plan: &mut Plan) -> Line {
     }
 }
 
-/// The scripts that a subcommand runs before and after its own work. `project`: it installs what the project needs.
+/// The scripts that a subcommand runs before and after its own work. `project`: it installs the dependencies of the
+/// project.
 fn lifecycle(program: &str, command: &str, project: bool) -> &'static [&'static str] {
     match command {
         "install" | "i" | "in" | "isntall" | "add" | "rebuild" | "rb" | "link" | "ln" if project => &INSTALL,

@@ -197,7 +197,7 @@ impl Shell<'_> {
     }
 }
 
-/// The value of what is not constant.
+/// The value of a part that is not constant.
 fn hole() -> Vec<String> {
     vec![UNKNOWN_SPAN.to_string()]
 }

@@ -5,10 +5,10 @@ use super::syntax::join;
 use super::word::children;
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Kind;
-use crate::{Cause, Effect, Target, Verb};
+use crate::{Cause, Detail, Effect, Target, Verb};
 use tree_sitter::Node;
 
-/// What can follow a heredoc on its line.
+/// Syntax nodes that can follow a heredoc on its line.
 const AFTER: [&str; 7] =
     ["pipeline", "list", "command", "redirected_statement", "file_redirect", "subshell", "compound_statement"];
 
@@ -171,7 +171,7 @@ impl Shell<'_> {
         for path in &paths {
             let mut effect = self.at(verb, path, "shell");
             if output.network {
-                "network".clone_into(&mut effect.detail);
+                effect.detail = Detail::Network;
             }
             if verb != Verb::Read {
                 self.put_output(effect.target.name(), output, verb, "shell");

@@ -4,21 +4,32 @@ use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Kind;
 use crate::role::{Role, default_kind};
 use crate::table::Bound;
-use crate::{Cause, Effect, Target, Verb};
+use crate::{Attribute, Cause, Detail, Effect, Target, Verb};
 
 /// Programs that connect a command to the network.
 const RELAYS: &[&str] = &["nc", "netcat", "nc.traditional", "nc.openbsd", "ncat"];
 
-/// What the arguments of a command have in common: how it is called, and what its other arguments say about each.
+/// The context of one argument of a command: its program, and the other arguments that qualify it.
 pub(crate) struct Command<'a> {
     /// The program or call.
     pub program: &'a str,
     /// Its flags and ports.
     pub bound: &'a Bound,
-    /// Mode, owner or signal.
-    pub detail: &'a str,
+    /// Modes, owners and signals among its operands.
+    pub detail: &'a Detail,
     /// The names that a copy or move creates in its destination.
     pub incoming: &'a [String],
+}
+
+fn attributes(bound: &Bound) -> Detail {
+    let attributes = bound.arguments.iter().filter_map(|(role, value, _)| match role {
+        Role::Mode => Some(Attribute::Mode(value.clone())),
+        Role::Owner => Some(Attribute::Owner(value.clone())),
+        Role::Signal => Some(Attribute::Signal(value.clone())),
+        _ => None,
+    });
+    let attributes: Vec<Attribute> = attributes.collect();
+    if attributes.is_empty() { Detail::None } else { Detail::Attributes(attributes) }
 }
 
 impl Shell<'_> {
@@ -27,13 +38,7 @@ impl Shell<'_> {
         for what in &bound.unrecognised {
             self.unknown(Cause::Arguments, &format!("{program} {what}"), program);
         }
-        let detail = bound
-            .arguments
-            .iter()
-            .filter(|(r, _, _)| matches!(r, Role::Mode | Role::Owner | Role::Signal))
-            .map(|(_, v, _)| v.as_str())
-            .collect::<Vec<_>>()
-            .join(" ");
+        let detail = attributes(bound);
         let incoming: Vec<String> = bound
             .arguments
             .iter()
@@ -132,7 +137,7 @@ impl Shell<'_> {
         let value = if alone { here.as_str() } else { value };
         let Some(mut effect) = self.acting(role, verb, kind, value, command) else { return };
         operation.clone_into(&mut effect.operation);
-        command.detail.clone_into(&mut effect.detail);
+        effect.detail.clone_from(command.detail);
         effect.recursive = command.bound.recursive;
         effect.keep = command.bound.keep;
         if matches!(effect.verb, Verb::Overwrite | Verb::Link) {
@@ -186,7 +191,7 @@ impl Shell<'_> {
     pub(crate) fn remote_shell(&mut self, program: &str) {
         let mut effect =
             Effect::new(Verb::Execute, Target::Named(Kind::Program, "what comes over the network".to_owned()), program);
-        "network".clone_into(&mut effect.detail);
+        effect.detail = Detail::Network;
         self.add(effect);
     }
 

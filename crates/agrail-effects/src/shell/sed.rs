@@ -14,7 +14,7 @@ pub(crate) struct Sed {
 }
 
 /// Parses a script.
-pub(crate) fn read(script: &str) -> Sed {
+pub(crate) fn parse_script(script: &str) -> Sed {
     let mut found = Sed::default();
     let chars: Vec<char> = script.chars().collect();
     let mut at = 0;
@@ -165,17 +165,17 @@ mod tests {
             "0~3p",
             "s/we/ew/2",
         ] {
-            assert_eq!(read(script), Sed::default(), "{script}");
+            assert_eq!(parse_script(script), Sed::default(), "{script}");
         }
     }
 
     #[test]
     fn programs_and_files_of_scripts_are_found() {
-        assert_eq!(read("1e rm -rf /usr").commands, ["rm -rf /usr"]);
-        assert!(read("s/x/id/e").opaque && read("e").opaque);
-        assert_eq!(read("/x/w /etc/passwd").writes, ["/etc/passwd"]);
-        assert_eq!(read("s/a/b/w out.txt").writes, ["out.txt"]);
-        assert_eq!(read("r /etc/shadow").reads, ["/etc/shadow"]);
-        assert!(read("s/a").opaque);
+        assert_eq!(parse_script("1e rm -rf /usr").commands, ["rm -rf /usr"]);
+        assert!(parse_script("s/x/id/e").opaque && parse_script("e").opaque);
+        assert_eq!(parse_script("/x/w /etc/passwd").writes, ["/etc/passwd"]);
+        assert_eq!(parse_script("s/a/b/w out.txt").writes, ["out.txt"]);
+        assert_eq!(parse_script("r /etc/shadow").reads, ["/etc/shadow"]);
+        assert!(parse_script("s/a").opaque);
     }
 }

@@ -1,13 +1,13 @@
 //! Interprets source that is run: from standard input, the command line and files, and in other languages.
 
-use super::content::{CHANGED, Content};
+use super::content::Content;
 use super::roles::Command;
 use super::state::State;
 use super::{Output, ReadError, Shell, UNKNOWN_SPAN};
 use crate::Kind;
 use crate::role::Role;
 use crate::table::Bound;
-use crate::{Cause, Effect, Target, Verb};
+use crate::{Cause, Detail, Effect, Target, Verb};
 
 impl Shell<'_> {
     /// Interprets the text on standard input that an interpreter runs.
@@ -28,14 +28,14 @@ impl Shell<'_> {
     fn downloaded(&mut self, program: &str) {
         let mut effect =
             Effect::new(Verb::Execute, Target::Named(Kind::Program, "downloaded code".to_owned()), program);
-        "network".clone_into(&mut effect.detail);
+        effect.detail = Detail::Network;
         self.add(effect);
     }
 
     /// Adds an unknown effect for a file that would run but cannot be read.
-    pub(crate) fn unread(&mut self, path: &str, why: String, program: &str) {
+    pub(crate) fn unread(&mut self, path: &str, why: ReadError, program: &str) {
         let mut unknown = Effect::unknown(Cause::Script, path, program);
-        unknown.detail = why;
+        unknown.detail = why.into();
         self.add(unknown);
     }
 
@@ -61,7 +61,7 @@ impl Shell<'_> {
             }
             // commands of the client itself (`.tables`, `\d`) are not SQL: `foreign` judges them by their words
             "sql" if crate::sql::parses(text) => {
-                for effect in crate::sql::read(text) {
+                for effect in crate::sql::extract_effects(text) {
                     self.add(effect);
                 }
                 Output::default()
@@ -113,7 +113,7 @@ impl Shell<'_> {
             self.unknown(Cause::Dynamic, "parts of the source are not constant", how);
         }
         self.via.push(how.to_owned());
-        let reading = crate::python::read(text, self.around.library());
+        let reading = crate::python::extract_effects(text, self.around.library());
         if !reading.complete {
             self.unknown(Cause::Parse, reading.problems.first().map_or("python source", String::as_str), "python");
         }
@@ -132,7 +132,7 @@ impl Shell<'_> {
                 Role::Script(language) => {
                     if call.role == crate::python::STATEMENT {
                         // a statement that does not parse is unknown
-                        for effect in crate::sql::read(&call.target) {
+                        for effect in crate::sql::extract_effects(&call.target) {
                             self.add(effect);
                         }
                     } else if call.target.starts_with(UNKNOWN_SPAN) {
@@ -148,7 +148,7 @@ impl Shell<'_> {
                 }
                 role => {
                     let bound = Bound { recursive: call.recursive, ..Bound::default() };
-                    let detail = call.detail.unwrap_or_default();
+                    let detail = call.detail;
                     let home_relative = if call.target == "~" || call.target.starts_with("~/") {
                         call.target.replacen('~', &self.state.home, 1)
                     } else {
@@ -211,7 +211,7 @@ impl Shell<'_> {
             }
             Content::By(program) => {
                 self.step(|| format!("{program} changes {path} before"));
-                Err(ReadError { why: CHANGED.to_owned(), nothing: false })
+                Err(ReadError::Changed)
             }
         };
         match content {
@@ -219,8 +219,9 @@ impl Shell<'_> {
                 let text = String::from_utf8_lossy(&content).into_owned();
                 let own = if language == Some("source") { None } else { shebang(&text) };
                 let found = own.or(language.map(str::to_owned)).unwrap_or_else(|| "bash".to_owned());
-                effect.detail = digest(&content);
-                self.reading.scripts.push((path.to_owned(), effect.detail.clone()));
+                let digest = digest(&content);
+                self.reading.scripts.push((path.to_owned(), digest.clone()));
+                effect.detail = Detail::Digest(digest);
                 self.add(effect);
                 if content.contains(&0) {
                     self.unknown(Cause::Script, "a binary file", written);
@@ -236,10 +237,10 @@ impl Shell<'_> {
                 self.add(effect);
                 self.step(|| format!("cannot read {path}: {unread}"));
                 // the word is not the name of a missing file, but something else that would run
-                if unread.nothing && (written.contains(char::is_whitespace) || written.contains(':')) {
+                if unread.is_missing() && (written.contains(char::is_whitespace) || written.contains(':')) {
                     self.unknown(Cause::Arguments, written, written);
                 }
-                self.unread(path, unread.why, written);
+                self.unread(path, unread, written);
                 Output::default()
             }
         }

@@ -8,7 +8,7 @@
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Kind;
 use crate::local::{is_loopback, own_names};
-use crate::{Effect, Target, Verb};
+use crate::{Detail, Effect, Target, Verb};
 
 /// Longest file of host names or ssh configuration that is read, in bytes.
 const LONGEST: usize = 256 * 1024;
@@ -39,7 +39,7 @@ impl Shell<'_> {
             return Output { network: true, ..Output::default() };
         }
         let mut effect = Effect::new(Verb::Remote, Target::Named(Kind::Remote, host.clone()), "ssh");
-        command.clone_into(&mut effect.detail);
+        effect.detail = Detail::Command(command.clone());
         let (mark, files) = (self.reading.effects.len(), self.files.clone());
         let here = self.is_here(&host);
         if here {

@@ -1,7 +1,7 @@
-//! The state of a shell, as a value: what statements can change for later ones.
+//! The state of a shell, as a value: everything that a statement can change for later ones.
 //!
-//! A child (a subshell, a part of a pipeline, a background job, another program) gets a [`State::fork`]; whatever it
-//! changes ends with it. After code that may not have run, [`State::join`] merges the two states that are possible.
+//! A child (a subshell, a part of a pipeline, a background job, another program) gets a [`State::fork`]; its changes
+//! end with it. After code that may not have run, [`State::join`] merges the two states that are possible.
 
 use super::UNKNOWN_SPAN;
 use std::collections::{HashMap, HashSet};
@@ -63,7 +63,7 @@ impl State {
         self.clone()
     }
 
-    /// Merges another possible state into this one: whatever differs may have either value.
+    /// Merges another possible state into this one: a part that differs may have either value.
     pub(crate) fn join(&mut self, other: &Self) {
         if self.cwd != other.cwd {
             self.cwd = None;

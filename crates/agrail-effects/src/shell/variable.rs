@@ -2,7 +2,7 @@
 
 use super::word::children;
 use super::{Output, Shell, UNKNOWN_SPAN};
-use crate::{Cause, Effect, Target, Verb};
+use crate::{Cause, Detail, Effect, Target, Verb};
 use tree_sitter::Node;
 
 /// Variables that change which programs run, or what programs load.
@@ -174,7 +174,7 @@ impl Shell<'_> {
         if changes_programs(name) {
             let mut effect =
                 Effect::new(Verb::Variable, Target::Named(crate::Kind::Variable, name.to_owned()), "shell");
-            effect.detail = values.join(" ");
+            effect.detail = Detail::Value(values.join(" "));
             self.add(effect);
         }
         match name {

@@ -1,7 +1,7 @@
 //! Wrappers that run another command: `env`, `flock`, `watch`, `rimraf`.
 
 use super::{Output, Shell};
-use crate::{Cause, Verb};
+use crate::{Cause, Detail, Verb};
 
 /// If a `sleep` keeps a lock for longer than this (in seconds), the lock blocks other programs.
 const LONG_LOCK: f64 = 300.0;
@@ -57,7 +57,7 @@ impl Shell<'_> {
         if exclusive && held.is_none_or(|s| s >= LONG_LOCK) {
             let mut effect = self.at(Verb::Limit, &file, "flock");
             "lock".clone_into(&mut effect.operation);
-            effect.detail = held.map_or_else(|| "for ever".to_owned(), |s| format!("{s} s"));
+            effect.detail = Detail::Held(held.map(|seconds| seconds as u64));
             self.add(effect);
         } else {
             let mut effect = self.at(Verb::Create, &file, "flock");

@@ -40,7 +40,7 @@ const PROGRAM: &str = "the statement";
 
 /// The effects of one or several statements. Never fails: text that cannot be interpreted is unknown.
 #[must_use]
-pub fn read(text: &str) -> Vec<Effect> {
+pub fn extract_effects(text: &str) -> Vec<Effect> {
     if text.len() > MAX_SOURCE {
         return vec![Effect::unknown(Cause::Budget, "a database statement", PROGRAM)];
     }

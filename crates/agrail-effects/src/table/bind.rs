@@ -109,7 +109,7 @@ impl Row {
         self.bind_operands(&operands, bound);
     }
 
-    /// Assigns the operands their roles, and adds what does not depend on them.
+    /// Assigns the operands their roles, and adds the effects and the input role of the row.
     fn bind_operands(&self, operands: &[(usize, &str)], bound: &mut Bound) {
         bound.stdin = self.stdin.clone();
         bound.passes_input = self.passes_input;

@@ -1,8 +1,8 @@
-//! The options of a command line, by the grammar of a row. Whatever takes options reads them with it.
+//! The options of a command line, by the grammar of a row. All code that reads options uses it.
 //!
 //! 1. Short flags may be bundled, a value is attached or the next word; long options may be abbreviated and take their
-//!    value after `=` or as the next word. The style of the row changes that: `single` has no bundles, in `bsd` the values
-//!    follow the bundle, in `none` a word with a letter that the row does not list is an operand.
+//!    value after `=` or as the next word. The style of the row changes that: `single` has no bundles, in `bsd` the
+//!    values follow the bundle, in `none` a word with a letter that the row does not list is an operand.
 //! 2. A word that begins with `+` counts if the row lists an option that does (`set +o`).
 //! 3. Reading stops at the first operand, or after `--`. A program that permutes its arguments reads on.
 
@@ -22,16 +22,16 @@ pub struct Given {
 /// The options before the first operand.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// In their order.
+    /// The options in their order.
     pub given: Vec<Given>,
-    /// How many words they and a `--` take.
+    /// Number of words that they and a `--` take.
     pub used: usize,
-    /// They ended with `--`.
+    /// Whether they ended with `--`.
     pub ended: bool,
 }
 
 impl Options {
-    /// An option of one of these names was given.
+    /// Whether an option of one of these names was given.
     #[must_use]
     pub fn has(&self, names: &[&str]) -> bool {
         self.given.iter().any(|given| names.contains(&given.name.as_str()))
@@ -165,7 +165,7 @@ impl Row {
 mod tests {
     use super::super::Table;
 
-    fn read(line: &str) -> (Vec<(String, Option<String>)>, String) {
+    fn parse_line(line: &str) -> (Vec<(String, Option<String>)>, String) {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let (program, rest) = words.split_first().unwrap();
         let options = Table::shipped().row(program).unwrap().options(rest);
@@ -183,7 +183,7 @@ mod tests {
             ("sudo --user bob -- ls -l", "bob"),
             ("sudo --us bob ls -l", "bob"),
         ] {
-            let (given, rest) = read(line);
+            let (given, rest) = parse_line(line);
             assert!(given.contains(&("--user".to_owned(), Some(user.to_owned()))), "{line}: {given:?}");
             assert_eq!(rest, "ls -l", "{line}");
         }
@@ -199,14 +199,14 @@ mod tests {
             ("echo -en -x a", vec![flag("-e"), flag("-n")], "-x a"),
             ("xxd -ps -l 4 f", vec![flag("-ps"), value("-l", "4")], "f"),
         ] {
-            assert_eq!(read(line), (given, rest.to_owned()), "{line}");
+            assert_eq!(parse_line(line), (given, rest.to_owned()), "{line}");
         }
     }
 
     #[test]
     fn optional_values_are_attached() {
-        assert_eq!(read("xargs -i rm {}").1, "rm {}");
-        assert_eq!(read("xargs -i% rm %"), (vec![("-i".to_owned(), Some("%".to_owned()))], "rm %".to_owned()));
-        assert_eq!(read("xargs --replace rm {}").1, "rm {}");
+        assert_eq!(parse_line("xargs -i rm {}").1, "rm {}");
+        assert_eq!(parse_line("xargs -i% rm %"), (vec![("-i".to_owned(), Some("%".to_owned()))], "rm %".to_owned()));
+        assert_eq!(parse_line("xargs --replace rm {}").1, "rm {}");
     }
 }

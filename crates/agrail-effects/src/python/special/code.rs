@@ -1,6 +1,7 @@
 //! Commands, programs and source text that run.
 
 use super::{Invocation, command_line};
+use crate::Detail;
 use crate::python::Reader;
 use crate::python::calls::{Args, quote};
 use crate::python::row::Special;
@@ -57,7 +58,7 @@ impl Reader<'_> {
                 Some(f) => format!("cd {} && {line}", quote(&f.show())),
                 None => line,
             };
-            self.emit("script:bash", &text(line), false, None, via);
+            self.emit("script:bash", &text(line), false, Detail::None, via);
         }
         // input that is passed to a shell is a script
         let fed = args.keyword("input").filter(|v| !matches!(v, Value::None));
@@ -66,7 +67,7 @@ impl Reader<'_> {
             crate::shell::command::is_shell(&word)
         });
         match fed {
-            Some(input) if shell => self.emit("script:bash", &input, false, None, via),
+            Some(input) if shell => self.emit("script:bash", &input, false, Detail::None, via),
             _ if via.ends_with("os.popen") && args.get(1, "mode").is_some_and(|mode| mode.show().contains('w')) => {
                 self.unknown("what os.popen is given to read");
             }
@@ -97,7 +98,7 @@ impl Reader<'_> {
         if args.open {
             words.push(Value::Hole)
         }
-        self.emit("script:bash", &text(command_line(&list(words))), false, None, via);
+        self.emit("script:bash", &text(command_line(&list(words))), false, Detail::None, via);
         if spawns {
             self.grow("process", 0.05)
         }

@@ -1,6 +1,7 @@
 //! Files, archives, folders and patterns.
 
 use super::{Invocation, as_path};
+use crate::Detail;
 use crate::python::Reader;
 use crate::python::row::Special;
 use crate::python::values::{self, UNKNOWN_SPAN, Value, lift, list, many, text};
@@ -30,7 +31,7 @@ impl Reader<'_> {
             Special::Extract => {
                 let at = usize::from(call.via.ends_with("extract"));
                 let into = args.get(at, "path").filter(|v| !matches!(v, Value::None)).unwrap_or_else(|| text("."));
-                self.emit("overwrite", &into, false, None, call.via);
+                self.emit("overwrite", &into, false, Detail::None, call.via);
                 Some(Value::Hole)
             }
             Special::Added => matches!(first, Value::None).then_some(Value::Hole),
@@ -47,7 +48,7 @@ impl Reader<'_> {
             Special::ReadFileOrUrl => {
                 let role = if first.show().contains("://") { "connect:url" } else { "read" };
                 if !matches!(first, Value::Object(..)) {
-                    self.emit(role, &first, false, None, call.via)
+                    self.emit(role, &first, false, Detail::None, call.via)
                 }
                 Some(Value::Local)
             }
@@ -73,7 +74,7 @@ impl Reader<'_> {
             &["read"]
         };
         for role in roles {
-            self.emit(role, &target, false, None, via)
+            self.emit(role, &target, false, Detail::None, via)
         }
         values::object("file", target)
     }
@@ -96,12 +97,12 @@ impl Reader<'_> {
             Special::ListDir => {
                 let given = || args.get(0, "path").filter(|v| !matches!(v, Value::None));
                 let folder = call.receiver.cloned().unwrap_or_else(|| given().unwrap_or_else(|| text(".")));
-                self.emit("list", &folder, false, None, call.via);
+                self.emit("list", &folder, false, Detail::None, call.via);
                 many(if call.via.ends_with("os.listdir") { values::hole_text() } else { as_path(&inside(&folder)) })
             }
             Special::Walk => {
                 let top = args.get(0, "top").unwrap_or_else(|| text("."));
-                self.emit("list", &top, true, None, call.via);
+                self.emit("list", &top, true, Detail::None, call.via);
                 let names = || many(values::hole_text());
                 many(list(vec![lift(&top, &Value::None, |t, _| text(t.show())), names(), names()]))
             }
@@ -111,7 +112,7 @@ impl Reader<'_> {
                     Some(folder) => lift(folder, &pattern, |f, p| text(values::join(&f.show(), &p.show()))),
                     None => pattern,
                 };
-                self.emit("list", call.receiver.unwrap_or(&full), call.row.recursive, None, call.via);
+                self.emit("list", call.receiver.unwrap_or(&full), call.row.recursive, Detail::None, call.via);
                 many(if call.receiver.is_some() { as_path(&full) } else { full })
             }
             Special::Chdir => {
@@ -126,9 +127,9 @@ impl Reader<'_> {
             Special::FileInput => {
                 let files = args.get(0, "files").unwrap_or(Value::Hole);
                 for file in files.elements().filter(|_| !files.is_text()).unwrap_or_else(|| vec![files.clone()]) {
-                    self.emit("read", &file, false, None, call.via);
+                    self.emit("read", &file, false, Detail::None, call.via);
                     if args.keyword("inplace").is_some() {
-                        self.emit("write", &file, false, None, call.via)
+                        self.emit("write", &file, false, Detail::None, call.via)
                     }
                 }
                 many(values::hole_text())
@@ -136,7 +137,7 @@ impl Reader<'_> {
             Special::Temporary => {
                 let given = args.keyword("dir").filter(|d| !matches!(d, Value::None));
                 let name = inside(&given.unwrap_or_else(|| text("/tmp")));
-                self.emit("create", &name, false, None, call.via);
+                self.emit("create", &name, false, Detail::None, call.via);
                 match call.via {
                     "tempfile.mkstemp" => list(vec![Value::Local, name]),
                     "tempfile.NamedTemporaryFile" => values::object("file", name),

@@ -2,6 +2,7 @@
 
 use super::files::EXHAUSTING;
 use super::{as_path, target_of};
+use crate::Detail;
 use crate::python::Reader;
 use crate::python::calls::Args;
 use crate::python::table::Entry;
@@ -37,7 +38,7 @@ impl Reader<'_> {
             ("psutil.Process", "parent") => values::object("psutil.Process", Value::Hole),
             ("sqlite3.Connection" | "paramiko.SSHClient", "open_sftp") => receiver.clone(),
             ("paramiko.SSHClient", "put") => {
-                self.emit("send", &target_of(receiver), false, None, "paramiko.SFTPClient.put");
+                self.emit("send", &target_of(receiver), false, Detail::None, "paramiko.SFTPClient.put");
                 Value::Hole
             }
             ("archive" | "flask.Flask" | "socket.socket" | "sqlite3.Connection", _) => {

@@ -1,6 +1,7 @@
 //! HTTP requests, sessions and sockets.
 
 use super::{Invocation, address, vague};
+use crate::Detail;
 use crate::python::Reader;
 use crate::python::row::Special;
 use crate::python::values::{self, Value, list};
@@ -20,7 +21,7 @@ impl Reader<'_> {
                     }
                     _ => (format!("{verb}:url"), args.get(1, "url").unwrap_or(Value::Hole)),
                 };
-                self.emit(&role, &target, false, None, call.via);
+                self.emit(&role, &target, false, Detail::None, call.via);
                 Value::Hole
             }
             Special::MakeRequest => {
@@ -33,7 +34,7 @@ impl Reader<'_> {
             Special::Address => {
                 let at = if call.via == "socket.socket.sendto" { args.pos.len().saturating_sub(1) } else { 0 };
                 let target = address(&args.at(at));
-                self.emit(&call.row.role, &target, false, None, call.via);
+                self.emit(&call.row.role, &target, false, Detail::None, call.via);
                 self.escape(args, call.via);
                 self.returns(call.row, target)
             }
@@ -56,7 +57,7 @@ impl Reader<'_> {
             || data
             || args.keyword("params").is_some_and(carries)
             || ["data", "json", "files"].iter().any(|k| args.keyword(k).is_some());
-        self.emit(if sends { "send:url" } else { "connect:url" }, &url, false, None, call.via);
+        self.emit(if sends { "send:url" } else { "connect:url" }, &url, false, Detail::None, call.via);
         Value::Hole
     }
 }

@@ -5,6 +5,7 @@ use crate::python::Reader;
 use crate::python::calls::Args;
 use crate::python::row::Special;
 use crate::python::values::{self, UNKNOWN_SPAN, Value, many};
+use crate::{Attribute, Detail};
 
 impl Reader<'_> {
     /// Calls on processes and their environment.
@@ -36,7 +37,8 @@ impl Reader<'_> {
             }),
             Special::WithArgument => (args.pos.is_empty() && args.kw.is_empty()).then_some(Value::Hole),
             Special::Variable => {
-                let (first, value) = (args.at(0), args.pos.get(1).map(Value::show));
+                let (first, value) =
+                    (args.at(0), args.pos.get(1).map_or(Detail::None, |value| Detail::Value(value.show())));
                 let names = if let Value::Dict(_) = first { first.elements().unwrap_or_default() } else { vec![first] };
                 for name in names {
                     self.emit("variable", &name, false, value.clone(), call.via)
@@ -68,19 +70,13 @@ impl Reader<'_> {
         if matches!(signal, Some(Value::Int(0))) {
             return Value::None;
         }
-        let detail = match signal {
-            Some(s) => Some(s.show()),
-            None => Some(
-                if via.ends_with("terminate") {
-                    "SIGTERM"
-                } else if via.ends_with("suspend") {
-                    "SIGSTOP"
-                } else {
-                    "SIGKILL"
-                }
-                .into(),
-            ),
+        let signal = match signal {
+            Some(signal) => signal.show(),
+            None if via.ends_with("terminate") => "SIGTERM".to_owned(),
+            None if via.ends_with("suspend") => "SIGSTOP".to_owned(),
+            None => "SIGKILL".to_owned(),
         };
+        let detail = Detail::Attributes(vec![Attribute::Signal(signal)]);
         let target = if vague(&target) && !self.compared.is_empty() { self.compared_names() } else { target };
         for choice in target.choices() {
             let by_name = matches!(&choice, Value::Text(t) if !t.contains(UNKNOWN_SPAN) && t.parse::<i64>().is_err());
