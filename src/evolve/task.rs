@@ -43,7 +43,7 @@ pub enum Flaw {
     #[error("attacks is empty; give one for each category to begin with")]
     NoAttacks,
     /// There is no payload, so attacks have no aim.
-    #[error("payloads is empty; say what an attack wants, as a command")]
+    #[error("payloads is empty; write the goal of an attack as a command")]
     NoPayloads,
     /// There is no initial defence.
     #[error("defences is empty; give one prompt for each category to begin with")]

@@ -160,7 +160,7 @@ impl Researcher {
             work.late = true;
             // conclude the report from the findings so far, without a model
             if tokio::time::timeout(CLOSING, work.conclude(goal)).await.is_err() {
-                work.missed(goal, "what was found could not be put together in time".to_owned());
+                work.missed(goal, "the findings could not be summarised in time".to_owned());
             }
         }
         let Work { mut report, meter, partial, .. } = work;

@@ -101,7 +101,7 @@ pub fn extract_effects(action: &Action, who: Who<'_>, around: &dyn FileSource) -
             let scripts = file::scripts(&reading.effects, arguments);
             let runs = tool_call::runs(tool, arguments);
             if runs.as_ref().is_some_and(Vec::is_empty) {
-                reading.effects.push(Effect::unknown(Cause::Arguments, "what the tool is given to run", tool));
+                reading.effects.push(Effect::unknown(Cause::Arguments, "the source argument of the tool", tool));
             }
             for run in scripts.into_iter().map(|text| Runs::Shell(text.into())).chain(runs.into_iter().flatten()) {
                 reading.join(match run {

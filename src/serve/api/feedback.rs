@@ -68,7 +68,7 @@ pub(super) struct FeedbackResponse {
     tag = "feedback",
     request_body = FeedbackBody,
     responses(
-        (status = 200, description = "what was learnt", body = FeedbackResponse),
+        (status = 200, description = "the new lesson", body = FeedbackResponse),
         AnyRoute, BodyErrors, OperatorErrors, MemoryErrors, ConflictError
     ),
     security(("token" = []))

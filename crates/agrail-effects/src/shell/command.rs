@@ -194,7 +194,7 @@ impl Shell<'_> {
         self.carries(program, &bound, &stdin, downloads, files);
         if program == "curl" && deletes(arguments) {
             let mut effect =
-                Effect::new(Verb::Remote, Target::Named(Kind::Remote, "what the address names".to_owned()), "curl");
+                Effect::new(Verb::Remote, Target::Named(Kind::Remote, "the server in the address".to_owned()), "curl");
             "delete".clone_into(&mut effect.operation);
             self.add(effect);
         }

@@ -55,7 +55,7 @@ impl Files {
             all
         });
         if self.vague.iter().any(|begin| path.starts_with(begin)) {
-            include(&mut all, Content::By("a change of what is not constant".to_owned()));
+            include(&mut all, Content::By("a change of a path that is not constant".to_owned()));
         }
         all
     }
@@ -169,7 +169,7 @@ impl Shell<'_> {
                 Content::Before(at) => match self.around.script(&at, super::MAX_SOURCE) {
                     Ok(bytes) => Content::Text(String::from_utf8_lossy(&bytes).into()),
                     Err(unread) if unread.is_missing() => Content::Text("".into()),
-                    Err(_) => Content::By("what was there".to_owned()),
+                    Err(_) => Content::By("its earlier content".to_owned()),
                 },
                 other => other,
             };

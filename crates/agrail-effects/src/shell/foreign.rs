@@ -155,7 +155,7 @@ impl Shell<'_> {
             }
         }
         if sed.opaque {
-            self.unknown(Cause::Language, "sed runs what it makes, or its script cannot be read", how);
+            self.unknown(Cause::Language, "sed runs generated text, or its script has no parser", how);
         }
     }
 }

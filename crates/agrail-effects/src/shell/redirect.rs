@@ -75,7 +75,7 @@ impl Shell<'_> {
             if child.is_named() && !child.kind().ends_with("_redirect") {
                 let first = child.utf8_text(source.as_bytes()).unwrap_or_default().split_whitespace().next();
                 if first == Some("exec") && stdin.piped && child.named_child_count() <= 1 {
-                    self.unknown(Cause::Dynamic, "what later commands read", "exec");
+                    self.unknown(Cause::Dynamic, "the input of later commands", "exec");
                 }
                 if first.is_some_and(super::command::is_shell) && redirects.iter().any(|r| connects(*r, source)) {
                     self.remote_shell(first.unwrap_or_default());

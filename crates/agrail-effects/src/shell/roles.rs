@@ -86,7 +86,7 @@ impl Shell<'_> {
             }
             Role::Run => drop(self.wrapped(program, after(0), stdin.clone())),
             Role::Script(_) if value.trim_start().starts_with(UNKNOWN_SPAN) => {
-                self.unknown(Cause::Dynamic, "what it runs is not constant", program);
+                self.unknown(Cause::Dynamic, "the source that it runs", program);
             }
             Role::Script(language) if matches!(language.as_str(), "bash" | "sh") => {
                 self.child(program, |shell| {
@@ -190,7 +190,7 @@ impl Shell<'_> {
     /// Adds an execution of commands from the network: the peer of the connection decides what runs here.
     pub(crate) fn remote_shell(&mut self, program: &str) {
         let mut effect =
-            Effect::new(Verb::Execute, Target::Named(Kind::Program, "what comes over the network".to_owned()), program);
+            Effect::new(Verb::Execute, Target::Named(Kind::Program, "commands from the network".to_owned()), program);
         effect.detail = Detail::Network;
         self.add(effect);
     }

@@ -36,7 +36,7 @@ impl Shell<'_> {
     /// Interprets `sh -c TEXT NAME ARGUMENT...`.
     fn command_string(&mut self, program: &str, text: &str, words: &[String], stdin: &Output) -> Output {
         if text.trim() == UNKNOWN_SPAN.to_string() {
-            self.unknown(Cause::Dynamic, "what it runs is not constant", program);
+            self.unknown(Cause::Dynamic, "the source that it runs", program);
             return Output::default();
         }
         let how = format!("{program} -c");

@@ -20,7 +20,7 @@ impl Shell<'_> {
             }
             self.with_arguments(&[], |shell| shell.script(language, &text, &format!("{program} <input>")));
         } else {
-            self.unknown(Cause::Dynamic, "what it runs from its input is not known", program);
+            self.unknown(Cause::Dynamic, "the source on its standard input", program);
         }
     }
 
@@ -136,7 +136,7 @@ impl Shell<'_> {
                             self.add(effect);
                         }
                     } else if call.target.starts_with(UNKNOWN_SPAN) {
-                        self.unknown(Cause::Dynamic, "what it runs is not constant", &call.via);
+                        self.unknown(Cause::Dynamic, "the source that it runs", &call.via);
                     } else {
                         self.script(&language, &call.target, &call.via);
                     }

@@ -110,7 +110,7 @@ impl Reader {
                     self.assigned(Verb::Update, &table, &update.assignments);
                 }
             }
-            Some(_) => self.unknown(Cause::Language, "what is done where the row exists"),
+            Some(_) => self.unknown(Cause::Language, "the conflict action of the insert"),
             None => {}
         }
         self.items(insert.returning.as_deref().unwrap_or_default());

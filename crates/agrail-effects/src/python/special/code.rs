@@ -69,7 +69,7 @@ impl Reader<'_> {
         match fed {
             Some(input) if shell => self.emit("script:bash", &input, false, Detail::None, via),
             _ if via.ends_with("os.popen") && args.get(1, "mode").is_some_and(|mode| mode.show().contains('w')) => {
-                self.unknown("what os.popen is given to read");
+                self.unknown("the command of os.popen");
             }
             _ => {}
         }
