@@ -1,0 +1,19 @@
+//! Work on the repository itself: `cargo xtask rows import|lint|count`.
+
+mod rows;
+
+use clap::Parser;
+
+#[derive(Parser)]
+#[command(about = "Work on the table of commands", disable_help_subcommand = true)]
+enum Command {
+    /// The rows of `commands/`
+    #[command(subcommand)]
+    Rows(rows::Command),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Command::parse() {
+        Command::Rows(command) => rows::run(command),
+    }
+}
