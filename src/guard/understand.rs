@@ -125,7 +125,7 @@ fn harmless() -> Finding {
 impl UnknownPrograms {
     /// Applies the setting to a finding about an unknown program. Other findings are unchanged.
     fn apply(self, query: &crate::policy::EffectFacts, mut finding: Finding) -> Finding {
-        if query.kind != Kind::Program || finding.outcome != Outcome::Unknown {
+        if !matches!(query.kind, Kind::Program | Kind::Option) || finding.outcome != Outcome::Unknown {
             return finding;
         }
         match self {

@@ -130,6 +130,7 @@ fn not_understood(cause: Kind, what: &str) -> String {
     match cause {
         Kind::Program => format!("unknown program `{what}`"),
         Kind::Arguments => format!("unknown arguments: {what}"),
+        Kind::Option => format!("unknown option: {what}"),
         Kind::Parse => format!("parse error: {what}"),
         Kind::Dynamic => format!("the effect is known only at run time: {what}"),
         Kind::Budget => format!("a limit of the analysis was exceeded: {what}"),

@@ -2,7 +2,7 @@
 
 use agrail::effect::{
     shell,
-    table::{self, Row, Table},
+    table::{self, Listed, Row, Table},
 };
 use std::path::{Path, PathBuf};
 
@@ -87,4 +87,35 @@ fn every_example_of_the_table_holds() {
         }
     }
     assert!(wrong.is_empty(), "{} of {count} examples differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The effects of a command line, as text.
+fn effects(command: &str) -> Vec<String> {
+    let reading = shell::extract_effects(command, "user", "/home/user", "", &shell::NoFiles);
+    let mut found: Vec<String> =
+        reading.effects.iter().map(|e| format!("{} {:?}", e.to_table_notation(), e.operation)).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn unlisted_options_change_effects_of_closed_rows() {
+    let mut ignored = Vec::new();
+    let mut count = 0;
+    for (file, row) in rows().into_iter().filter(|(_, row)| row.listed != Listed::Open && row.takes_options()) {
+        let letter = ('A'..='Z').chain('a'..='z').find(|letter| !row.lists(&format!("-{letter}")));
+        let own = |example: &&Vec<String>| row.names.iter().any(|name| example[0].starts_with(&format!("{name} ")));
+        let Some(example) = row.examples.iter().find(own).map(|example| example[0].clone()) else { continue };
+        let (program, rest) = example.split_once(' ').unwrap();
+        let letters = letter.map(|letter| format!("-{letter} ./evil.so"));
+        for option in ["--zorkify", "--zorkify=./evil.so"].map(str::to_owned).into_iter().chain(letters) {
+            count += 1;
+            let with = format!("{program} {option} {rest}");
+            if effects(&with) == effects(&example) {
+                ignored.push(format!("{file}: {with}"));
+            }
+        }
+    }
+    assert!(ignored.is_empty(), "{} of {count} are ignored:\n{}", ignored.len(), ignored.join("\n"));
+    assert!(count > 500, "only {count}");
 }

@@ -67,6 +67,8 @@ pub enum Kind {
     Mount,
     /// Unknown: the text hides its content.
     Obfuscated,
+    /// Unknown: an option that the row of its program does not list.
+    Option,
     /// A package.
     Package,
     /// Unknown: the text does not parse.
@@ -122,6 +124,7 @@ impl From<Cause> for Kind {
         match cause {
             Cause::Program => Self::Program,
             Cause::Arguments => Self::Arguments,
+            Cause::Option => Self::Option,
             Cause::Parse => Self::Parse,
             Cause::Dynamic => Self::Dynamic,
             Cause::Budget => Self::Budget,
@@ -140,6 +143,8 @@ pub enum Cause {
     Program,
     /// The arguments do not match the row in the table.
     Arguments,
+    /// The row of the program does not list the option.
+    Option,
     /// The text does not parse completely.
     Parse,
     /// The command word or the source to run is not constant.

@@ -13,9 +13,9 @@ mod row;
 #[cfg(feature = "source")]
 mod source;
 
-pub use bind::Bound;
+pub use bind::{Bound, Unlisted};
 pub use options::{Given, Options};
-pub use row::{Row, Style};
+pub use row::{Listed, Row, Style};
 #[cfg(feature = "source")]
 pub use source::{RowError, parse};
 

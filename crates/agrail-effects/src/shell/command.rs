@@ -202,7 +202,7 @@ impl Shell<'_> {
     }
 
     /// Reports the paths among the arguments of an unknown program: they are judged even though the program is unknown.
-    fn flag_path_arguments(&mut self, arguments: &[String]) -> Output {
+    pub(crate) fn flag_path_arguments(&mut self, arguments: &[String]) -> Output {
         for argument in arguments {
             let value = argument.split_once('=').map_or(argument.as_str(), |(_, v)| v);
             if value.starts_with('/') && !value.starts_with("//") {

@@ -38,6 +38,7 @@ impl Shell<'_> {
         for what in &bound.unrecognised {
             self.unknown(Cause::Arguments, &format!("{program} {what}"), program);
         }
+        let before = self.reading.effects.len();
         let detail = attributes(bound);
         let incoming: Vec<String> = bound
             .arguments
@@ -65,6 +66,28 @@ impl Shell<'_> {
             let below_home = value.strip_prefix("~/").filter(|_| self.state.cwd.as_deref() != Some(""));
             let value = &below_home.map_or_else(|| value.clone(), |rest| format!("{}/{rest}", self.state.home));
             self.role(role, value, &Command { incoming: &[], ..command });
+        }
+        self.unlisted_options(program, bound, before);
+    }
+
+    /// Adds an unknown effect for each option that the row does not list. `before`: the number of effects before those of
+    /// this program. A value that is a path is judged as a path that an unknown program gets.
+    fn unlisted_options(&mut self, program: &str, bound: &Bound, before: usize) {
+        if bound.unlisted.is_empty() || (self.packaged && !self.state.privileged) {
+            return;
+        }
+        let own = self.reading.effects.get(before..).unwrap_or_default();
+        let looks = own.iter().all(|effect| matches!(effect.verb, Verb::Read | Verb::List | Verb::Select));
+        for option in &bound.unlisted {
+            let subcommands: String = bound.subcommands.iter().map(|name| format!(" {name}")).collect();
+            let mut effect =
+                Effect::unknown(Cause::Option, &format!("{program}{subcommands} {}", option.name), program);
+            if looks && option.perhaps_harmless {
+                "flag".clone_into(&mut effect.operation);
+            }
+            self.step(|| format!("unknown option: {program} {}", option.name));
+            self.add(effect);
+            self.flag_path_arguments(option.value.as_slice());
         }
     }
 

@@ -1,6 +1,6 @@
 //! Assigns roles to the arguments of a command line.
 
-use super::row::{Attribute, Opt, Pattern, Row, Slot, Style, Word};
+use super::row::{Attribute, Listed, Opt, Pattern, Row, Slot, Style, Word};
 use crate::role::Role;
 
 /// Words that show that a long option acts. If a row does not list such an option, the row is incomplete.
@@ -27,10 +27,23 @@ pub struct Bound {
     pub symbolic: bool,
     /// Arguments that the row does not cover.
     pub unrecognised: Vec<String>,
+    /// Options that a closed row does not list.
+    pub unlisted: Vec<Unlisted>,
     /// Role of the standard input, if the program or the subcommand runs it.
     pub stdin: Option<Role>,
     /// Whether the program passes on its input.
     pub passes_input: bool,
+}
+
+/// An option that a closed row does not list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unlisted {
+    /// The option as written, without its value.
+    pub name: String,
+    /// The value after `=`, or the rest of the word after a letter.
+    pub value: Option<String>,
+    /// A letter without a value, on a row that does not claim to list all options.
+    pub perhaps_harmless: bool,
 }
 
 /// A word of a command line that begins an option.
@@ -184,13 +197,21 @@ impl Row {
                 bound.apply(words);
                 0
             }
+            (Some(Opt::Unreviewed), value) => {
+                bound.unlisted.push(Unlisted { name, value: value.map(str::to_owned), perhaps_harmless: false });
+                0
+            }
             (None, value) => {
                 let lower = name.to_ascii_lowercase();
                 let mut rows = std::iter::once(&self).chain(parents);
                 let listed = rows.any(|r| r.variants.iter().any(|v| v.flags.contains(&name)));
                 let acts = SUSPICIOUS_OPTION_WORDS.iter().any(|t| lower.contains(t))
                     || (value.is_some() && lower.contains("output"));
-                if acts && !listed {
+                if listed {
+                } else if self.listed != Listed::Open {
+                    let value = value.map(str::to_owned);
+                    bound.unlisted.push(Unlisted { name, value, perhaps_harmless: false });
+                } else if acts {
                     bound.unrecognised.push(name);
                 }
                 0
@@ -209,6 +230,10 @@ impl Row {
             bound.seen.push(name);
             match found {
                 Some(Opt::Flag(words)) => bound.apply(words),
+                Some(Opt::Unreviewed) => {
+                    let name = format!("-{letter}");
+                    bound.unlisted.push(Unlisted { name, value: None, perhaps_harmless: false });
+                }
                 // the rest of the word is its value
                 Some(Opt::Optional) => break,
                 Some(opt) => {
@@ -226,10 +251,29 @@ impl Row {
                         break;
                     }
                 }
-                None => {}
+                None => self.unlisted_letter(letter, rest.as_str(), word, bundle, bound),
             }
         }
         used
+    }
+
+    /// Reports a letter that a closed row does not list. The letters after it are still bound: they may be flags, or the
+    /// value of this one.
+    fn unlisted_letter(&self, letter: char, rest: &str, word: &OptionWord<'_>, bundle: bool, bound: &mut Bound) {
+        let name = format!("-{letter}");
+        let of_variant = self.variants.iter().any(|variant| variant.flags.contains(&name));
+        // a digit is a number: `head -5`
+        if self.listed == Listed::Open || of_variant || bundle || letter.is_ascii_digit() {
+            return;
+        }
+        let attached = Some(rest).filter(|rest| !rest.is_empty());
+        // the next word may be its value
+        let alone = attached.is_none() && word.next.is_none_or(|next| next.starts_with('-'));
+        bound.unlisted.push(Unlisted {
+            name,
+            value: attached.map(str::to_owned),
+            perhaps_harmless: alone && self.listed == Listed::Partial,
+        });
     }
 
     /// The only listed long option that begins with the name; getopt_long accepts such abbreviations.

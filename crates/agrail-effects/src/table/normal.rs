@@ -102,7 +102,7 @@ impl Row {
     fn takes_value(&self, name: &str, parents: &[&Self]) -> Option<bool> {
         match self.lookup(parents, name) {
             Some(Opt::Takes | Opt::Role(_)) => Some(true),
-            Some(Opt::Flag(_) | Opt::Optional) => Some(false),
+            Some(Opt::Flag(_) | Opt::Unreviewed | Opt::Optional) => Some(false),
             None => {
                 let listed = |row: &&Self| row.variants.iter().any(|variant| variant.flags.iter().any(|f| f == name));
                 std::iter::once(&self).chain(parents).any(listed).then_some(false)

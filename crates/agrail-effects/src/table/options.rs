@@ -92,6 +92,23 @@ impl Row {
         (all, operands)
     }
 
+    /// Whether the row, one of its variants or its subcommands lists the option.
+    #[must_use]
+    pub fn lists(&self, option: &str) -> bool {
+        self.options.contains_key(option)
+            || self
+                .variants
+                .iter()
+                .any(|variant| variant.options.contains_key(option) || variant.flags.iter().any(|flag| flag == option))
+            || self.subs.iter().any(|sub| sub.lists(option))
+    }
+
+    /// Whether a word that begins with a dash is an option.
+    #[must_use]
+    pub fn takes_options(&self) -> bool {
+        !matches!(self.style, Style::None | Style::Dd)
+    }
+
     /// The row of a subcommand.
     #[must_use]
     pub fn sub(&self, name: &str) -> Option<&Self> {
@@ -154,7 +171,7 @@ impl Row {
                     options.given.push(Given { name, value: inline.map(str::to_owned), end: 0 });
                     return;
                 }
-                Some(Opt::Flag(_)) | None => options.given.push(Given { name, value: None, end: 0 }),
+                Some(Opt::Flag(_) | Opt::Unreviewed) | None => options.given.push(Given { name, value: None, end: 0 }),
             }
         }
     }

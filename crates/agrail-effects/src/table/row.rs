@@ -21,6 +21,19 @@ pub enum Style {
     None,
 }
 
+/// How far the options of a row were compared with the documentation of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Listed {
+    /// Never: an option that the row does not list is ignored.
+    #[default]
+    Open,
+    /// With a source that need not list all options.
+    Partial,
+    /// With a source that lists all options.
+    Complete,
+}
+
 /// The semantics of one command or subcommand.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
@@ -37,6 +50,8 @@ pub struct Row {
     /// `[command line, effect ...]`; a test verifies them.
     #[serde(skip)]
     pub examples: Vec<Vec<String>>,
+    /// How far its options are listed. An option that a closed row does not list is an unknown effect.
+    pub listed: Listed,
     pub(super) style: Style,
     pub(super) options: BTreeMap<String, Opt>,
     /// Long names of short options.
@@ -53,6 +68,8 @@ pub(super) enum Opt {
     /// Its value, if any, is attached.
     Optional,
     Role(Vec<Role>),
+    /// Documented, but nobody has reviewed its effect.
+    Unreviewed,
     Flag(Vec<Word>),
 }
 

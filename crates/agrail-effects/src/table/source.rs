@@ -1,6 +1,6 @@
 //! Parses rows from TOML. `build.rs` uses it to compile the shipped rows.
 
-use super::row::{Attribute, Opt, Pattern, Row, Slot, Style, Variant, Word};
+use super::row::{Attribute, Listed, Opt, Pattern, Row, Slot, Style, Variant, Word};
 use crate::role::{Role, RoleError};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -22,6 +22,18 @@ struct RawRow {
     takes: String,
     #[serde(default)]
     optional: String,
+    /// Options without a value and without an effect.
+    #[serde(default)]
+    inert: String,
+    /// Documented options whose effect nobody has reviewed; `=` follows the name of one that takes a value.
+    #[serde(default)]
+    unreviewed: String,
+    #[serde(default)]
+    options: Listed,
+    /// The documentation that the options were compared with.
+    #[serde(default)]
+    #[expect(dead_code, reason = "for people and the linter")]
+    source: String,
     #[serde(default)]
     option: BTreeMap<String, String>,
     #[serde(default)]
@@ -148,12 +160,22 @@ fn compile(raw: RawRow, inherited: Style) -> Result<Row, Problem> {
     let at = |error: RoleError| Problem::Role(label.clone(), error);
     let pattern = |text: &str| Pattern::parse(text, &label);
     let style = raw.style.unwrap_or(inherited);
-    let lists = [&raw.takes, &raw.optional].into_iter().chain(raw.option.keys()).chain(raw.flag.keys());
+    let lists = [&raw.takes, &raw.optional, &raw.inert].into_iter().chain(raw.option.keys()).chain(raw.flag.keys());
     let lists = lists.chain(raw.when.iter().flat_map(|w| std::iter::once(&w.flag).chain(w.option.keys())));
     let aliases = lists.flat_map(|list| long_names(list)).collect();
     let mut options = BTreeMap::new();
     for option in raw.takes.split_whitespace() {
         options.insert(option.to_owned(), Opt::Takes);
+    }
+    for option in raw.inert.split_whitespace() {
+        options.insert(option.to_owned(), Opt::Flag(Vec::new()));
+    }
+    // a row with options that nobody has reviewed is not closed: they are ignored as if they were not documented
+    for option in raw.unreviewed.split_whitespace().filter(|_| raw.options != Listed::Open) {
+        match option.strip_suffix('=') {
+            Some(name) => options.insert(name.to_owned(), Opt::Role(vec![Role::Unknown])),
+            None => options.insert(option.to_owned(), Opt::Unreviewed),
+        };
     }
     for option in raw.optional.split_whitespace() {
         options.insert(option.to_owned(), Opt::Optional);
@@ -181,6 +203,7 @@ fn compile(raw: RawRow, inherited: Style) -> Result<Row, Problem> {
         stdin: raw.stdin.as_deref().map(input).transpose().map_err(at)?.flatten(),
         passes_input: raw.stdout.as_deref() == Some("input"),
         examples: raw.examples,
+        listed: raw.options,
         style,
         options,
         aliases,
