@@ -1,22 +1,8 @@
-//! Classifies a documented option by its name, its value and its description, without knowing the program.
+//! Recognises options without an effect by their names and descriptions, without knowing the program.
 //!
-//! The classification errs on the side of "not reviewed": only an option whose words do not suggest an effect is inert.
-//! A person who reviews the row gives the others a role.
+//! It errs on the side of a review: only a flag whose words do not suggest an effect is inert.
 
 use super::manual::{Arity, Documented};
-
-/// How a row lists an option that nobody has reviewed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
-    /// No value, no effect.
-    Inert,
-    /// A value without effect: a number, a pattern, a format.
-    Takes,
-    /// The same, attached or absent.
-    Optional,
-    /// Its effect is not known: a command line with it is unknown.
-    Unknown,
-}
 
 /// Beginnings of words in names of options that act.
 const ACTS: &[&str] = &[
@@ -214,64 +200,6 @@ const VERBS: &[&str] = &[
     "writ",
 ];
 
-/// Words that a path, an address or a command is called.
-const PLACES: &[&str] = &[
-    "address",
-    "archive",
-    "binary",
-    "cmd",
-    "command",
-    "cwd",
-    "database",
-    "dest",
-    "destdir",
-    "device",
-    "dir",
-    "directory",
-    "editor",
-    "endpoint",
-    "executable",
-    "expr",
-    "expression",
-    "file",
-    "filename",
-    "folder",
-    "host",
-    "hostname",
-    "image",
-    "ip",
-    "key",
-    "location",
-    "module",
-    "output",
-    "path",
-    "pathname",
-    "pattern-file",
-    "pid",
-    "pidfile",
-    "plugin",
-    "port",
-    "prefix",
-    "prog",
-    "program",
-    "registry",
-    "remote",
-    "repo",
-    "repository",
-    "root",
-    "script",
-    "server",
-    "shell",
-    "socket",
-    "src",
-    "target",
-    "uri",
-    "url",
-    "user",
-    "username",
-    "workdir",
-];
-
 /// Descriptions that begin so belong to options that only print.
 const PRINTS: &[&str] = &[
     "print",
@@ -318,71 +246,52 @@ const HARMLESS: &[&str] = &[
     "--print0",
 ];
 
-/// The class of an option.
-pub fn classify(option: &Documented) -> Class {
-    let harmless = option.names.iter().any(|name| HARMLESS.contains(&name.as_str()));
-    let plain = match option.arity {
-        Arity::None => Class::Inert,
-        Arity::Optional => Class::Optional,
-        Arity::Required => Class::Takes,
-    };
-    if harmless && option.arity != Arity::Required {
-        return plain;
+/// Whether the option takes no value and its words do not suggest an effect.
+pub fn is_inert(option: &Documented) -> bool {
+    if option.arity != Arity::None {
+        return false;
+    }
+    if option.names.iter().any(|name| HARMLESS.contains(&name.as_str())) {
+        return true;
+    }
+    let begins = |list: &[&str], word: &str| list.iter().any(|begin| word.starts_with(begin));
+    let parts = option.names.iter().flat_map(|name| name.trim_start_matches('-').split(['-', '_', '.']));
+    let whole = option.names.iter().map(|name| name.trim_start_matches('-'));
+    if parts.chain(whole).map(str::to_lowercase).any(|word| begins(ACTS, &word)) {
+        return false;
     }
     let about = option.about.to_lowercase();
-    let named = option.names.iter().flat_map(|name| name.trim_start_matches('-').split(['-', '_', '.']));
-    let prints = option.arity == Arity::None && PRINTS.iter().any(|begin| about.starts_with(begin));
-    let begins = |list: &[&str], word: &str| list.iter().any(|begin| word.starts_with(begin));
-    let whole = option.names.iter().map(|name| name.trim_start_matches('-'));
-    if named.chain(whole).map(str::to_lowercase).any(|word| begins(ACTS, &word)) {
-        return Class::Unknown;
-    }
+    let prints = PRINTS.iter().any(|begin| about.starts_with(begin));
     if !prints && about.split(|c: char| !c.is_alphanumeric() && c != '-').any(|word| begins(VERBS, word)) {
-        return Class::Unknown;
-    }
-    let place = |text: &str| {
-        text.to_lowercase()
-            .split(|c: char| !c.is_alphanumeric())
-            .any(|word| PLACES.contains(&word.trim_end_matches('s')) || PLACES.contains(&word))
-    };
-    // a value without a name may be anything
-    let vague = option.arity != Arity::None && option.value.is_empty() && option.about.is_empty();
-    if option.arity != Arity::None
-        && (vague || place(&option.value) || place(&about) || option.names.iter().any(|name| place(name)))
-    {
-        return Class::Unknown;
+        return false;
     }
     // a letter without a description may be anything
-    if option.about.is_empty() && option.names.iter().all(|name| name.len() == 2) {
-        return Class::Unknown;
-    }
-    plain
+    !about.is_empty() || option.names.iter().any(|name| name.len() > 2)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn class(names: &str, arity: Arity, value: &str, about: &str) -> Class {
+    fn inert(names: &str, arity: Arity, about: &str) -> bool {
         let names = names.split(' ').map(str::to_owned).collect();
-        classify(&Documented { names, arity, value: value.into(), about: about.into() })
+        is_inert(&Documented { names, arity, value: String::new(), about: about.into() })
     }
 
     #[test]
-    fn only_options_without_words_of_action_are_settled() {
-        assert_eq!(class("-v --verbose", Arity::None, "", ""), Class::Inert);
-        assert_eq!(class("--sort", Arity::Required, "WORD", "sort by WORD"), Class::Takes);
-        assert_eq!(class("--color", Arity::Optional, "WHEN", "colours"), Class::Optional);
-        for (names, arity, value) in [
-            ("--load", Arity::Required, "LIB"),
-            ("--in-place", Arity::Optional, "SUFFIX"),
-            ("--report", Arity::Required, "FILE"),
+    fn only_flags_without_words_of_action_are_inert() {
+        assert!(inert("-v --verbose", Arity::None, ""));
+        assert!(inert("--by-name", Arity::None, "order the lines by their names"));
+        for (names, arity, about) in [
+            ("--load", Arity::Required, ""),
+            ("--color", Arity::Optional, "colours"),
+            ("--in-place", Arity::None, ""),
             ("-q", Arity::None, ""),
             ("--fix", Arity::None, ""),
-            ("--exec-batch", Arity::Required, "cmd"),
+            ("--exec-batch", Arity::None, ""),
+            ("-x", Arity::None, "delete the files afterwards"),
         ] {
-            assert_eq!(class(names, arity, value, ""), Class::Unknown, "{names}");
+            assert!(!inert(names, arity, about), "{names}");
         }
-        assert_eq!(class("-x", Arity::None, "", "delete the files afterwards"), Class::Unknown);
     }
 }

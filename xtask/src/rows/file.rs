@@ -1,14 +1,15 @@
 //! A file of a row: the options that it lists, and their completion from a manual.
 
-use super::classify::{Class, classify};
-use super::manual::{Arity, Documented, Manual};
+use super::classify::is_inert;
+use super::manual::{Arity, Manual};
+use agrail_effects::table::{self, Row};
 use anyhow::{Context as _, Result};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use toml_edit::{DocumentMut, Item, Table, Value};
 
 /// Fields that list options in one text: `takes = "-n --lines"`.
-const LISTS: [&str; 4] = ["takes", "optional", "inert", "unreviewed"];
+pub const LISTS: [&str; 5] = ["takes", "optional", "inert", "unknown", "unreviewed"];
 /// Fields whose keys list options: `option."-o --output" = "write"`.
 const KEYED: [&str; 2] = ["option", "flag"];
 /// Longest line of a list.
@@ -18,7 +19,13 @@ const WIDTH: usize = 116;
 pub struct RowFile {
     pub path: PathBuf,
     pub document: DocumentMut,
-    family: Option<DocumentMut>,
+    pub family: Option<Family>,
+}
+
+/// A file below `commands/families/`.
+pub struct Family {
+    pub path: PathBuf,
+    pub document: DocumentMut,
 }
 
 /// The difference between a row and a manual.
@@ -39,6 +46,14 @@ impl RowFile {
         Self::read_file(commands, path)
     }
 
+    /// Finds the file of a program by its name or by one of its aliases.
+    pub fn find(commands: &Path, program: &str) -> Result<Self> {
+        Self::open(commands, program).or_else(|why| {
+            let rows = super::rows(commands, &[])?;
+            rows.into_iter().find(|row| row.names().iter().any(|name| name == program)).ok_or(why)
+        })
+    }
+
     /// Opens a file by its path.
     pub fn read_file(commands: &Path, path: PathBuf) -> Result<Self> {
         let parse = |path: &Path| -> Result<DocumentMut> {
@@ -47,7 +62,11 @@ impl RowFile {
         };
         let document = parse(&path)?;
         let family = document.get("include").and_then(Item::as_str);
-        let family = family.map(|name| parse(&commands.join("families").join(format!("{name}.toml")))).transpose()?;
+        let family = family.map(|name| -> Result<Family> {
+            let path = commands.join("families").join(format!("{name}.toml"));
+            Ok(Family { document: parse(&path)?, path })
+        });
+        let family = family.transpose()?;
         Ok(Self { path, document, family })
     }
 
@@ -56,35 +75,40 @@ impl RowFile {
         names(self.document.as_table())
     }
 
+    /// The compiled row.
+    pub fn row(&self) -> Result<Row> {
+        let family = |_: &str| self.family.as_ref().map(|family| family.document.to_string());
+        Ok(table::parse(&self.path.display().to_string(), &self.document.to_string(), family)?)
+    }
+
     /// `complete`, `partial`, or nothing if the row was never compared with a manual.
     pub fn state(&self) -> Option<&str> {
         self.document.get("options").and_then(Item::as_str)
     }
 
-    /// Whether the row is parsed by Rust code.
-    pub fn is_special(&self) -> bool {
-        let special = |document: &DocumentMut| document.get("special").is_some();
-        special(&self.document) || self.family.as_ref().is_some_and(special)
-    }
-
-    /// Adds every documented option that the row lacks.
+    /// Adds every documented option that the row lacks, and those of the subcommands of its family.
     pub fn complete(&mut self, manual: &Manual) {
-        let family = self.family.as_ref().map(|family| family.as_table());
-        let inherited = family.map(listed).unwrap_or_default();
-        complete(self.document.as_table_mut(), manual, &inherited, family);
+        let inherited = self.family.as_ref().map(|family| listed(family.document.as_table())).unwrap_or_default();
+        complete(self.document.as_table_mut(), manual, &inherited);
+        if let Some(family) = &mut self.family {
+            let mut known = listed(self.document.as_table());
+            known.extend(inherited);
+            complete_subs(family.document.as_table_mut(), manual, &known);
+        }
     }
 
     /// Compares the row with a manual.
     pub fn gap(&self, manual: &Manual) -> Gap {
         let mut gap = Gap::default();
-        let inherited = self.family.as_ref().map(|family| listed(family.as_table())).unwrap_or_default();
+        let inherited = self.family.as_ref().map(|family| listed(family.document.as_table())).unwrap_or_default();
         compare(self.document.as_table(), manual, &inherited, "", &mut gap);
         gap
     }
 
     /// Whether the row, or its family, has rows of subcommands.
     pub fn has_subcommands(&self) -> bool {
-        self.document.contains_key("sub") || self.family.as_ref().is_some_and(|family| family.contains_key("sub"))
+        self.document.contains_key("sub")
+            || self.family.as_ref().is_some_and(|family| family.document.contains_key("sub"))
     }
 
     /// Whether no option of the row or of its subcommands waits for a review.
@@ -97,12 +121,15 @@ impl RowFile {
     }
 
     pub fn save(&self) -> Result<()> {
-        std::fs::write(&self.path, self.document.to_string())
-            .with_context(|| format!("cannot write {}", self.path.display()))
+        let family = self.family.as_ref().map(|family| (&family.path, &family.document));
+        for (path, document) in std::iter::once((&self.path, &self.document)).chain(family) {
+            std::fs::write(path, document.to_string()).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(())
     }
 }
 
-fn names(table: &Table) -> Vec<String> {
+pub fn names(table: &Table) -> Vec<String> {
     match table.get("name") {
         Some(Item::Value(Value::String(name))) => vec![name.value().clone()],
         Some(Item::Value(Value::Array(names))) => {
@@ -113,7 +140,7 @@ fn names(table: &Table) -> Vec<String> {
 }
 
 /// All options that a row lists, those of its variants included.
-fn listed(table: &Table) -> BTreeSet<String> {
+pub fn listed(table: &Table) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for list in LISTS {
         found.extend(words(table.get(list)).into_iter().map(|name| name.trim_end_matches('=').to_owned()));
@@ -130,125 +157,52 @@ fn listed(table: &Table) -> BTreeSet<String> {
     found
 }
 
-fn words(item: Option<&Item>) -> Vec<String> {
+pub fn words(item: Option<&Item>) -> Vec<String> {
     item.and_then(Item::as_str).unwrap_or_default().split_whitespace().map(str::to_owned).collect()
 }
 
-fn complete(table: &mut Table, manual: &Manual, inherited: &BTreeSet<String>, family: Option<&Table>) {
+/// Lists the documented options that a row lacks: as inert where their words leave no doubt, otherwise for a review.
+fn complete(table: &mut Table, manual: &Manual, inherited: &BTreeSet<String>) {
     let mut known = listed(table);
     known.extend(inherited.iter().cloned());
-    let mut lists: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for option in manual.options.iter().filter(|option| option.names.iter().all(|name| usable(name))) {
         let missing: Vec<String> = option.names.iter().filter(|name| !known.contains(*name)).cloned().collect();
-        if missing.is_empty() {
-            continue;
-        }
         known.extend(missing.iter().cloned());
-        let alias = option.names.iter().find(|name| !missing.contains(name));
-        if let Some(alias) = alias
-            && (add_alias(table, alias, &missing, option) || like_family(table, family, alias, &missing))
-        {
-            continue;
-        }
-        match classify(option) {
-            Class::Inert => lists.entry("inert").or_default().extend(missing),
-            Class::Takes => lists.entry("takes").or_default().extend(missing),
-            Class::Optional => lists.entry("optional").or_default().extend(missing),
-            Class::Unknown if option.arity == Arity::Required => {
-                let valued = missing.iter().map(|name| format!("{name}="));
-                lists.entry("unreviewed").or_default().extend(valued);
-            }
-            Class::Unknown => lists.entry("unreviewed").or_default().extend(missing),
-        }
+        // a name that the row lists already may have another meaning in this row
+        let new = missing.len() == option.names.len();
+        let (field, suffix) = match (is_inert(option) && new, option.arity) {
+            (true, _) => ("inert", ""),
+            (false, Arity::Required) => ("unreviewed", "="),
+            (false, _) => ("unreviewed", ""),
+        };
+        add_to_list(table, field, missing.iter().map(|name| format!("{name}{suffix}")));
     }
-    for (field, more) in lists {
-        let of_family = family.filter(|_| !table.contains_key(field)).and_then(|family| family.get(field));
-        let mut all = words(of_family.or_else(|| table.get(field)));
-        all.extend(more);
-        table.insert(field, list(&all));
-    }
-    let known: BTreeSet<String> = known;
+    complete_subs(table, manual, &known);
+}
+
+fn complete_subs(table: &mut Table, manual: &Manual, known: &BTreeSet<String>) {
     for sub in table.get_mut("sub").and_then(Item::as_array_of_tables_mut).into_iter().flat_map(|subs| subs.iter_mut())
     {
         for name in names(sub) {
             if let Some(documented) = manual.subs.get(&name) {
-                complete(sub, documented, &known, None);
+                complete(sub, documented, known);
             }
         }
     }
 }
 
-/// Adds further names of an option where the row lists one of its names.
-fn add_alias(table: &mut Table, alias: &str, missing: &[String], option: &Documented) -> bool {
-    for field in LISTS {
-        let mut all = words(table.get(field));
-        if all.iter().any(|name| name == alias) && (field != "inert" || option.arity == Arity::None) {
-            all.extend(missing.iter().cloned());
-            table.insert(field, list(&all));
-            return true;
-        }
-    }
-    for field in KEYED {
-        let Some(keyed) = table.get_mut(field).and_then(Item::as_table_like_mut) else { continue };
-        let key =
-            keyed.iter().map(|(key, _)| key.to_owned()).find(|key| key.split_whitespace().any(|name| name == alias));
-        if let Some(key) = key
-            && let Some(value) = keyed.remove(&key)
-        {
-            keyed.insert(&format!("{key} {}", missing.join(" ")), value);
-            return true;
-        }
-    }
-    for variant in
-        table.get_mut("when").and_then(Item::as_array_of_tables_mut).into_iter().flat_map(|all| all.iter_mut())
-    {
-        let mut flags = words(variant.get("flag"));
-        if flags.iter().any(|name| name == alias) {
-            flags.extend(missing.iter().cloned());
-            variant.insert("flag", toml_edit::value(flags.join(" ")));
-            return true;
-        }
-    }
-    false
-}
-
-/// Lists further names of an option as the family lists one of its names.
-fn like_family(table: &mut Table, family: Option<&Table>, alias: &str, missing: &[String]) -> bool {
-    let Some(family) = family else { return false };
-    for field in LISTS {
-        if words(family.get(field)).iter().any(|name| name == alias) {
-            // the list of a program replaces that of its family
-            let mut all = if table.contains_key(field) { words(table.get(field)) } else { words(family.get(field)) };
-            all.extend(missing.iter().cloned());
-            table.insert(field, list(&all));
-            return true;
-        }
-    }
-    for field in KEYED {
-        let keyed = family.get(field).and_then(Item::as_table_like);
-        let found =
-            keyed.and_then(|keyed| keyed.iter().find(|(key, _)| key.split_whitespace().any(|name| name == alias)));
-        if let Some((_, value)) = found {
-            insert_keyed(table, field, &missing.join(" "), value.clone());
-            return true;
-        }
-    }
-    false
-}
-
-fn insert_keyed(table: &mut Table, field: &str, names: &str, value: Item) {
-    let keyed = table.entry(field).or_insert_with(|| {
-        let mut empty = Table::new();
-        empty.set_dotted(true);
-        Item::Table(empty)
-    });
-    if let Some(keyed) = keyed.as_table_like_mut() {
-        keyed.insert(names, value);
+/// Adds options to a list; the list of a program replaces that of its family.
+pub fn add_to_list(table: &mut Table, field: &str, more: impl Iterator<Item = String>) {
+    let mut all = words(table.get(field));
+    let before = all.len();
+    all.extend(more);
+    if all.len() > before {
+        table.insert(field, list(&all));
     }
 }
 
 /// Whether the name can stand in a row.
-fn usable(name: &str) -> bool {
+pub fn usable(name: &str) -> bool {
     name.len() > 1
         && name.len() < 60
         && name.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '"' | '=' | '[' | ']' | '\\' | '|' | ','))
@@ -311,13 +265,12 @@ mod tests {
             "  -o, --output=FILE  write there\n  -v, --verbose  say more\n  --load=LIB  load it\n  --sort=WORD  sort",
         );
         manual.subs.insert("push".to_owned(), parse_text("  --tags  all of them"));
-        complete(document.as_table_mut(), &manual, &BTreeSet::new(), None);
+        complete(document.as_table_mut(), &manual, &BTreeSet::new());
         let now = document.to_string();
         for line in [
-            "option.\"-o --output\" = \"write\"",
-            "unreviewed = \"--load=\"",
+            "option.\"-o\" = \"write\"",
+            "unreviewed = \"--output= --load= --sort=\"",
             "inert = \"-v --verbose\"",
-            "takes = \"--sort\"",
             "inert = \"--tags\"",
         ] {
             assert!(now.contains(line), "{line} in\n{now}");

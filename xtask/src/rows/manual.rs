@@ -62,6 +62,14 @@ impl Manual {
         }
     }
 
+    /// The options of all subcommands as options of the program, for rows without subcommands.
+    pub fn flatten(mut self) -> Self {
+        for sub in std::mem::take(&mut self.subs).into_values() {
+            sub.flatten().options.into_iter().for_each(|option| self.add(option));
+        }
+        self
+    }
+
     /// Whether nothing was found.
     pub fn is_empty(&self) -> bool {
         self.options.is_empty() && self.subs.values().all(Self::is_empty)

@@ -2,13 +2,17 @@
 //!
 //! Sources: the man page of the program (rendered by `man`), the output of `--help` if the program is installed, the
 //! completions of fish, and the specs of `@withfig/autocomplete`. Names, arity and kind of value are facts; no text is
-//! copied. An option whose words suggest an effect is imported as unknown, until a person reviews it.
+//! copied. Flags whose words do not suggest an effect are imported as inert. All other options are imported as
+//! unreviewed: their effect is unknown, until a person reviews them (`review` prints what is documented about them,
+//! `settle` enters the findings).
 
 mod classify;
 mod fig;
 mod file;
 mod fish;
 mod manual;
+mod review;
+mod settle;
 mod text;
 
 use agrail_effects::{Effect, shell, table};
@@ -49,6 +53,19 @@ pub enum Command {
         #[command(flatten)]
         sources: Sources,
     },
+    /// Print unreviewed options with their documentation
+    Review {
+        /// Programs; default: all
+        names: Vec<String>,
+        #[command(flatten)]
+        sources: Sources,
+    },
+    /// Enter the effects of options, as reviewed, into rows
+    Settle {
+        /// Lines of: program and subcommands, TAB, options, TAB, kind (inert, takes, optional, unknown, option, flag,
+        /// when), TAB, roles
+        file: PathBuf,
+    },
     /// List the documented options that rows lack, and options of rows that no source documents
     Lint {
         /// Programs; default: all
@@ -70,6 +87,8 @@ pub fn run(command: Command) -> Result<()> {
     let commands = Path::new(COMMANDS);
     match command {
         Command::Import { names, sources } => import(commands, &names, &sources),
+        Command::Review { names, sources } => review::print_sheets(commands, &names, &sources),
+        Command::Settle { file } => settle::settle(commands, &file),
         Command::Lint { names, extra, sources } => lint(commands, &names, extra, &sources),
         Command::Test => test(commands),
         Command::Count => count(commands),
@@ -78,17 +97,17 @@ pub fn run(command: Command) -> Result<()> {
 
 fn import(commands: &Path, names: &[String], sources: &Sources) -> Result<()> {
     let mut done = 0;
-    for mut row in rows(commands, names)? {
+    for row in rows(commands, names)? {
+        // another program may have changed their family
+        let mut row = RowFile::read_file(commands, row.path)?;
         let (manual, origin) = sources.manual(&row.names());
-        if manual.is_empty() || row.is_special() {
+        if manual.is_empty() {
             continue;
         }
+        let manual = if row.has_subcommands() { manual } else { manual.flatten() };
         row.complete(&manual);
-        // the options of subcommands belong to rows of their own
-        let flat = !manual.subs.is_empty() && !row.has_subcommands();
-        if row.is_reviewed() && !flat {
-            row.document.insert("options", toml_edit::value(if origin.full { "complete" } else { "partial" }));
-        }
+        let complete = origin.full && row.is_reviewed();
+        row.document.insert("options", toml_edit::value(if complete { "complete" } else { "partial" }));
         row.document.insert("source", toml_edit::value(origin.text));
         row.save()?;
         done += 1;
@@ -122,24 +141,13 @@ fn lint(commands: &Path, names: &[String], extra: bool, sources: &Sources) -> Re
 
 /// As `cargo test --release table` does, but without a build of the engine.
 fn test(commands: &Path) -> Result<()> {
-    let family = |name: &str| std::fs::read_to_string(commands.join(format!("families/{name}.toml"))).ok();
     let (mut wrong, mut verified) = (0, 0);
     for file in rows(commands, &[])? {
-        let row = table::parse(&file.path.display().to_string(), &file.document.to_string(), family)?;
-        for example in &row.examples {
-            let Some((command, expected)) = example.split_first() else { continue };
-            let reading = shell::extract_effects(command, "user", "/home/user", "", &shell::NoFiles);
-            let notation = |effect: &Effect| effect.to_table_notation().replace("program ", "");
-            let found: BTreeSet<String> = reading.effects.iter().map(notation).collect();
-            let plain = |text: &String| match text.split_once(' ') {
-                Some((role, target)) => format!("{} {target}", role.split(':').next().unwrap_or(role)),
-                None => text.clone(),
-            };
-            verified += 1;
-            if found != expected.iter().map(plain).collect() {
-                wrong += 1;
-                println!("{}: {command}: {found:?}", file.path.display());
-            }
+        let row = file.row()?;
+        verified += row.examples.len();
+        for (command, found) in failing_examples(&row) {
+            wrong += 1;
+            println!("{}: {command}: {found:?}", file.path.display());
         }
     }
     anyhow::ensure!(wrong == 0, "{wrong} of {verified} examples differ");
@@ -147,11 +155,30 @@ fn test(commands: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The examples of a row that do not hold, with the effects that were found. Only the compiled row can be tested: the
+/// engine takes its table from the build.
+fn failing_examples(row: &table::Row) -> Vec<(String, BTreeSet<String>)> {
+    let mut failing = Vec::new();
+    for example in &row.examples {
+        let Some((command, expected)) = example.split_first() else { continue };
+        let reading = shell::extract_effects(command, "user", "/home/user", "", &shell::NoFiles);
+        let notation = |effect: &Effect| effect.to_table_notation().replace("program ", "");
+        let found: BTreeSet<String> = reading.effects.iter().map(notation).collect();
+        let plain = |text: &String| match text.split_once(' ') {
+            Some((role, target)) => format!("{} {target}", role.split(':').next().unwrap_or(role)),
+            None => text.clone(),
+        };
+        if found != expected.iter().map(plain).collect() {
+            failing.push((command.clone(), found));
+        }
+    }
+    failing
+}
+
 fn count(commands: &Path) -> Result<()> {
     let mut states: BTreeMap<String, usize> = BTreeMap::new();
     for row in rows(commands, &[])? {
-        let open = if row.is_reviewed() { "not compared" } else { "open, options to review" };
-        *states.entry(row.state().unwrap_or(open).to_owned()).or_default() += 1;
+        *states.entry(row.state().unwrap_or("partial, not compared").to_owned()).or_default() += 1;
     }
     states.iter().for_each(|(state, rows)| println!("{state}\t{rows}"));
     Ok(())
