@@ -33,9 +33,9 @@ fn what_perhaps_did_not_run_leaves_both_possible() {
         ("X=/etc; if false; then X=/tmp/a; fi; rm -rf $X", &["delete …"]),
         ("X=/tmp; if true; then :; else X=/a; fi; rm $X", &["delete …"]),
         ("X=/etc; if a=1; then X=/tmp; else rm $X; fi", &["delete …"]),
-        ("cd /etc; false && cd /tmp; rm x", &["delete …/x"]),
-        ("cd /tmp && cd a && rm x", &["delete /tmp/a/x"]),
-        ("cd /tmp || exit; rm x", &["delete /tmp/x"]),
+        ("cd /etc; false && cd /tmp; rm x", &["list/enter /etc", "list/enter /tmp", "delete …/x"]),
+        ("cd /tmp && cd a && rm x", &["list/enter /tmp", "delete /tmp/a/x"]),
+        ("cd /tmp || exit; rm x", &["list/enter /tmp", "delete /tmp/x"]),
         ("f(){ rm /a; }; if false; then f(){ rm /b; }; fi; f", &["delete /a", "delete /b"]),
         ("for i in $(ls); do rm $X; X=/etc; done", &["delete …"]),
         ("while read l; do rm /a$X; X=/b; done < f", &["delete /a…"]),
@@ -108,7 +108,7 @@ fn builtins_change_what_later_words_mean() {
         ("read X; rm $X", &["delete …"]),
         ("$ rm a", &["delete /home/user/a"]),
         ("printf -v X /etc/passwd; rm $X", &["delete /etc/passwd"]),
-        ("pushd /tmp; rm x; popd; rm y", &["delete /tmp/x", "delete …/y"]),
+        ("pushd /tmp; rm x; popd; rm y", &["list/enter /tmp", "delete /tmp/x", "delete …/y"]),
         ("set -- a b; shift; rm $1", &["delete /home/user/b"]),
     ]);
 }

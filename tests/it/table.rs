@@ -2,7 +2,7 @@
 
 use agrail::effect::{
     shell,
-    table::{self, Listed, Row, Table},
+    table::{self, Row, Table},
 };
 use std::path::{Path, PathBuf};
 
@@ -98,14 +98,20 @@ fn effects(command: &str) -> Vec<String> {
     found
 }
 
+/// Programs whose arguments are text, and builtins that refuse an option that they do not know, so that nothing happens.
+const INERT: &[&str] = &["cross-env-shell", "eval", "export", "local", "pushd"];
+
 #[test]
-fn unlisted_options_change_effects_of_closed_rows() {
+fn unlisted_options_are_effects_of_every_row() {
     let mut ignored = Vec::new();
     let mut count = 0;
-    for (file, row) in rows().into_iter().filter(|(_, row)| row.listed != Listed::Open && row.takes_options()) {
+    for (file, row) in rows().into_iter().filter(|(_, row)| row.takes_options()) {
         let letter = ('A'..='Z').chain('a'..='z').find(|letter| !row.lists(&format!("-{letter}")));
         let own = |example: &&Vec<String>| row.names.iter().any(|name| example[0].starts_with(&format!("{name} ")));
         let Some(example) = row.examples.iter().find(own).map(|example| example[0].clone()) else { continue };
+        if row.names.iter().any(|name| INERT.contains(&name.as_str())) {
+            continue;
+        }
         let (program, rest) = example.split_once(' ').unwrap();
         let letters = letter.map(|letter| format!("-{letter} ./evil.so"));
         for option in ["--zorkify", "--zorkify=./evil.so"].map(str::to_owned).into_iter().chain(letters) {
@@ -117,5 +123,5 @@ fn unlisted_options_change_effects_of_closed_rows() {
         }
     }
     assert!(ignored.is_empty(), "{} of {count} are ignored:\n{}", ignored.len(), ignored.join("\n"));
-    assert!(count > 500, "only {count}");
+    assert!(count > 5000, "only {count}");
 }

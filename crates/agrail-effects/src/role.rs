@@ -48,6 +48,12 @@ pub enum Role {
     Linked,
     /// Port of the host that precedes it.
     Port,
+    /// The folder in which the program works: all other paths are relative to it.
+    Cwd,
+    /// The folder to which the operands after it are relative.
+    Base,
+    /// How long the command may run, such as `10s`.
+    Duration,
     /// Local path whose content is sent from the machine.
     Upload,
     /// This argument and all after it are a command line.
@@ -79,6 +85,9 @@ impl Role {
             "signal" => Self::Signal,
             "linked" => Self::Linked,
             "port" => Self::Port,
+            "cwd" => Self::Cwd,
+            "base" => Self::Base,
+            "duration" => Self::Duration,
             "upload" => Self::Upload,
             "run" => Self::Run,
             "exec" => Self::Exec,

@@ -7,7 +7,7 @@ use crate::table::Given;
 impl Shell<'_> {
     /// `read`, `mapfile`, `getopts`: they set variables to values from outside the script.
     pub(crate) fn read_into(&mut self, program: &str, words: &[String]) -> Output {
-        let options = Self::options(program, words);
+        let options = self.options(program, words);
         for given in &options.given {
             if given.name == "-C"
                 && let Some(callback) = &given.value
@@ -69,7 +69,7 @@ impl Shell<'_> {
     }
 
     pub(super) fn alias(&mut self, program: &str, words: &[String]) -> Output {
-        for word in words.get(Self::options(program, words).used..).unwrap_or_default() {
+        for word in words.get(self.options(program, words).used..).unwrap_or_default() {
             if let Some((name, value)) = word.split_once('=') {
                 self.state.aliases.insert(name.to_owned(), value.to_owned());
             }
@@ -79,7 +79,7 @@ impl Shell<'_> {
 
     /// `command PROGRAM...`; `-v` and `-V` only look the program up.
     pub(super) fn command_builtin(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
-        let options = Self::options(program, words);
+        let options = self.options(program, words);
         if options.has(&["-v", "-V"]) {
             return Output::default();
         }
@@ -87,7 +87,7 @@ impl Shell<'_> {
     }
 
     pub(super) fn exec(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
-        match words.get(Self::options(program, words).used..) {
+        match words.get(self.options(program, words).used..) {
             Some(rest) if !rest.is_empty() => self.wrapped(program, rest, stdin.clone()),
             _ => Output::default(),
         }
@@ -95,7 +95,7 @@ impl Shell<'_> {
 
     /// `export` with words that the parser does not take for a declaration.
     pub(super) fn export_words(&mut self, program: &str, words: &[String]) -> Output {
-        let (options, operands) = Self::permuted(program, words);
+        let (options, operands) = self.permuted(program, words);
         self.state.exports_functions |= options.has(&["-f"]);
         for word in &operands {
             let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(n, v)| (n, Some(v)));
@@ -108,7 +108,7 @@ impl Shell<'_> {
     }
 
     pub(super) fn set(&mut self, words: &[String]) -> Output {
-        let options = Self::options("set", words);
+        let options = self.options("set", words);
         let all = |given: &Given| given.name == "-a" || given.value.as_deref() == Some("allexport");
         self.state.exports_functions |= options.given.iter().any(all);
         let rest = words.get(options.used..).unwrap_or_default();
@@ -130,7 +130,7 @@ impl Shell<'_> {
 
     /// `trap ACTION SIGNAL...`; a dash restores the default.
     pub(super) fn trap(&mut self, words: &[String]) -> Output {
-        let options = Self::options("trap", words);
+        let options = self.options("trap", words);
         if let Some([action, _, ..]) = words.get(options.used..)
             && !options.has(&["-l", "-p", "-P"])
             && action != "-"
@@ -140,23 +140,22 @@ impl Shell<'_> {
         Output::default()
     }
 
+    /// `cd [FOLDER]`: entering the folder is an effect.
     pub(crate) fn cd(&mut self, words: &[String]) -> Output {
-        let target = words.get(Self::options("cd", words).used).cloned().unwrap_or_else(|| self.state.home.clone());
-        if target == "-" {
-            self.state.cwd = None;
-        } else if self.state.cwd.as_deref() != Some("") {
-            let path = self.path(&target);
-            // `cd` to a missing folder fails, and the following commands run in the previous folder
-            let changed =
-                self.reading.effects.iter().any(|e| !matches!(e.verb, Verb::Read | Verb::List | Verb::Variable));
-            if changed || path.contains(UNKNOWN_SPAN) || self.around.folder(&path) != Some(false) {
-                self.state.cwd = Some(path);
-            } else {
-                self.step(|| format!("cd fails: there is no folder {path}"));
+        let target = words.get(self.options("cd", words).used).cloned();
+        if let Some(folder) = target.as_deref().filter(|folder| !matches!(*folder, "-" | "." | "..")) {
+            let mut effect = self.at(Verb::List, folder, "cd");
+            "enter".clone_into(&mut effect.operation);
+            let here = self.state.cwd.as_deref().filter(|cwd| !cwd.is_empty());
+            let within = |cwd: &str| {
+                effect.target.name().strip_prefix(cwd).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            if !here.is_some_and(within) {
+                self.add(effect);
             }
-        } else if target.starts_with('/') {
-            self.state.cwd = Some(super::tidy(&target));
         }
+        let target = target.unwrap_or_else(|| self.state.home.clone());
+        self.enter(&target);
         // with `-` or CDPATH, cd prints the new folder
         let path = self.state.variables.get("CDPATH").is_some_and(|path| path.iter().any(|p| !p.is_empty()));
         if path && !target.starts_with(['/', '.']) {
@@ -167,5 +166,31 @@ impl Shell<'_> {
             return Output::default();
         }
         Output::silent()
+    }
+
+    /// Makes a folder the working folder of a program that an option sends there.
+    pub(super) fn work_in(&mut self, folder: &str) {
+        if self.state.cwd.as_deref() != Some("") || folder.starts_with('/') {
+            self.state.cwd = Some(self.path(folder));
+        }
+    }
+
+    /// Makes a folder the working folder.
+    pub(super) fn enter(&mut self, target: &str) {
+        if target == "-" {
+            self.state.cwd = None;
+        } else if self.state.cwd.as_deref() != Some("") {
+            let path = self.path(target);
+            // `cd` to a missing folder fails, and the following commands run in the previous folder
+            let changed =
+                self.reading.effects.iter().any(|e| !matches!(e.verb, Verb::Read | Verb::List | Verb::Variable));
+            if changed || path.contains(UNKNOWN_SPAN) || self.around.folder(&path) != Some(false) {
+                self.state.cwd = Some(path);
+            } else {
+                self.step(|| format!("cd fails: there is no folder {path}"));
+            }
+        } else if target.starts_with('/') {
+            self.state.cwd = Some(super::tidy(target));
+        }
     }
 }

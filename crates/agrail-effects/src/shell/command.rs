@@ -135,17 +135,35 @@ impl Shell<'_> {
         if program == "!" {
             return self.run_program(arguments, stdin);
         }
-        let Some(row) = Table::shipped().row(&program) else {
-            self.unknown(Cause::Program, &program, &program);
+        self.run_named(&program, arguments, stdin)
+    }
+
+    /// Interprets a program by its row; `frob@latest` is `frob`.
+    fn run_named(&mut self, program: &str, arguments: &[String], stdin: Output) -> Output {
+        let program = match program.rsplit_once('@') {
+            Some((name, _)) if !name.is_empty() => name,
+            _ => program,
+        };
+        let Some(row) = Table::shipped().row(program) else {
+            if let Some(output) = self.project_program(program, arguments) {
+                return output;
+            }
+            self.unknown(Cause::Program, program, program);
             return self.flag_path_arguments(arguments);
         };
         self.step(|| format!("{program}: {}", row.about));
         if let Some(special) = &row.special
-            && let Some(output) = self.special(special, &program, arguments, &stdin)
+            && let Some(output) = self.special(special, program, arguments, &stdin)
         {
             return output;
         }
-        self.run_listed(row, &program, arguments, stdin)
+        if let Some((plugin, words)) = self.plugin(program, arguments) {
+            self.via.push(plugin);
+            let output = self.run_program(&words, stdin);
+            self.via.pop();
+            return output;
+        }
+        self.run_listed(row, program, arguments, stdin)
     }
 
     /// Interprets a name that may be an alias: a non-interactive shell does not know aliases, and an interactive one

@@ -135,7 +135,7 @@ impl Shell<'_> {
 
     fn git_here(&mut self, program: &str, words: &[String], stdin: &Output) -> Option<Output> {
         // one-time settings precede the subcommand
-        let options = Self::options("git", words);
+        let options = self.options("git", words);
         let (mut own, mut given) = (vec![program.to_owned()], false);
         for option in &options.given {
             match (option.name.as_str(), &option.value) {
@@ -148,7 +148,7 @@ impl Shell<'_> {
                 }
                 // paths are relative to that folder
                 ("-C" | "--work-tree", Some(folder)) => {
-                    self.cd(std::slice::from_ref(folder));
+                    self.enter(folder);
                     given = true;
                 }
                 ("-c" | "-C" | "--work-tree", None) => return None,
@@ -164,6 +164,12 @@ impl Shell<'_> {
                 "config" => self.setting(program, arguments),
                 _ => {}
             }
+        }
+        // the transport `ext` runs a command; there, `% ` is a blank within a word
+        for address in rest.iter().filter_map(|word| word.strip_prefix("ext::")) {
+            let blanks = address.replace("% ", "\u{1}");
+            let words: Vec<String> = blanks.split_whitespace().map(|word| word.replace('\u{1}', " ")).collect();
+            self.child("git ext", |shell| shell.wrapped("git ext", &words, Output::default()));
         }
         // in this shell, `git` has been redefined as a function or an alias
         if given && (self.state.functions.contains_key(program) || self.state.aliases.contains_key(program)) {

@@ -2,7 +2,7 @@
 
 use super::command::quote_all;
 use super::{Output, Shell};
-use crate::table::Table;
+use crate::table::{Table, Unlisted};
 use crate::{Cause, Detail, Verb};
 
 /// Programs, their language, and the options after which source follows. The letters of perl and ruby are not those of
@@ -48,6 +48,7 @@ impl Shell<'_> {
             } else if word == "-" {
                 break;
             } else if word.starts_with('-') {
+                self.unlisted_long(program, word);
                 index += usize::from(TAKES.contains(&word.as_str()));
             } else if ran {
                 let mut effect = self.at(if in_place { Verb::Write } else { Verb::Read }, word, program);
@@ -67,9 +68,20 @@ impl Shell<'_> {
         Some(Output::default())
     }
 
+    /// Reports a long option that the row of an interpreter does not list.
+    fn unlisted_long(&mut self, program: &str, word: &str) {
+        let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+        let listed = Table::shipped().row(program).is_some_and(|row| row.lists(name));
+        if word.starts_with("--") && word.len() > 2 && !listed {
+            let (name, value) = (name.to_owned(), value.map(str::to_owned));
+            let option = Unlisted { name, value, perhaps_harmless: false, perhaps_own: false };
+            self.unlisted_options(program, &[option], false, false);
+        }
+    }
+
     /// Interprets `python [OPTIONS] -c SOURCE`, `-m MODULE`, a script file, or the input.
     fn python_command(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
-        let options = Self::options(program, words);
+        let options = self.options(program, words);
         let own = options.given.iter().find(|given| matches!(given.name.as_str(), "-c" | "-m"));
         let used = own.map_or(options.used, |given| given.end);
         // interactive after its script
@@ -130,6 +142,12 @@ impl Shell<'_> {
                 let words: Vec<String> = std::iter::once(module.to_owned()).chain(rest.iter().cloned()).collect();
                 if Table::shipped().row(module).is_some() {
                     return self.wrapped("python -m", &words, Output::default());
+                }
+                if let Some(file) = self.project_module(module) {
+                    return self.run_file(&file, rest, Some("python"));
+                }
+                if let Some(output) = self.project_program(module, rest) {
+                    return output;
                 }
                 self.unknown(Cause::Program, &format!("python -m {module} {}", quote_all(rest)), "python");
             }

@@ -28,7 +28,7 @@ struct Rule {
 
 impl Shell<'_> {
     pub(crate) fn make(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
-        let (options, operands) = Self::permuted(program, words);
+        let (options, operands) = self.permuted(program, words);
         if options.has(&QUERIES) {
             return Output::default();
         }
@@ -57,8 +57,11 @@ impl Shell<'_> {
             let text = format!("{more}\n{text}");
             let mut makefile = parse(&text);
             makefile.variables.extend(given.clone());
+            for (name, value) in self.make_environment(&folder) {
+                makefile.variables.entry(name).or_insert(value);
+            }
             let goals = if goals.is_empty() { makefile.first.iter().cloned().collect() } else { goals.clone() };
-            lines.extend(shell_functions(&text));
+            lines.extend(shell_functions(&text).iter().map(|command| expand(command, &makefile, 0)));
             lines.extend(recipes(&makefile, goals));
         }
         if lines.len() > LINES {
@@ -72,6 +75,16 @@ impl Shell<'_> {
             });
         }
         Output::default()
+    }
+
+    /// The variables that a makefile gets from outside: exported ones, the home, and the folder.
+    fn make_environment(&self, folder: &str) -> HashMap<String, String> {
+        let exported = self.state.exported.iter().filter_map(|name| Some((name, self.state.variables.get(name)?)));
+        let mut all: HashMap<String, String> =
+            exported.map(|(name, values)| (name.clone(), values.join(" "))).collect();
+        all.entry("HOME".to_owned()).or_insert_with(|| self.state.home.clone());
+        all.extend(["CURDIR", "PWD"].map(|name| (name.to_owned(), folder.to_owned())));
+        all
     }
 
     /// The possible contents of the makefile; one that cannot be read is an effect.

@@ -299,7 +299,7 @@ fn command_line(program: &str, words: &[String], plan: &mut Plan) -> Line {
     let (mut line, mut at) = (Line::default(), 0);
     loop {
         let rest = words.get(at..).unwrap_or_default();
-        let options = Shell::options(program, rest);
+        let options = Shell::options_of(program, rest);
         at += options.used;
         for given in options.given {
             let on = given.value.as_deref() != Some("false");

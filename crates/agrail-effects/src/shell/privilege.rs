@@ -13,7 +13,7 @@ impl Shell<'_> {
         let mut user = "root".to_owned();
         let (mut shell, mut login, mut elsewhere) = (false, false, None);
         loop {
-            let options = Self::options(program, words.get(index..).unwrap_or_default());
+            let options = self.options(program, words.get(index..).unwrap_or_default());
             index += options.used;
             if options.has(&["--edit"]) {
                 return self.edited(program, words.get(index..).unwrap_or_default());
@@ -44,7 +44,7 @@ impl Shell<'_> {
             self.state.cwd = self.home_of(&user);
         }
         if let Some(folder) = elsewhere {
-            self.cd(&[folder]);
+            self.enter(&folder);
         }
         self.wrapped(program, rest, stdin.clone())
     }
@@ -60,7 +60,7 @@ impl Shell<'_> {
     }
 
     pub(super) fn su(&mut self, words: &[String], stdin: &Output) -> Output {
-        let (options, operands) = Self::permuted("su", words);
+        let (options, operands) = self.permuted("su", words);
         let (mut login, mut operands) = (options.has(&["-i", "--login"]), operands.as_slice());
         if let [first, rest @ ..] = operands
             && first == "-"

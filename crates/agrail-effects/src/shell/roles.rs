@@ -1,13 +1,17 @@
 //! The effects of the arguments of a program, by their roles.
 
+use super::environment::is_public;
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Kind;
 use crate::role::{Role, default_kind};
-use crate::table::Bound;
+use crate::table::{Bound, Unlisted};
 use crate::{Attribute, Cause, Detail, Effect, Target, Verb};
 
 /// Programs that connect a command to the network.
 const RELAYS: &[&str] = &["nc", "netcat", "nc.traditional", "nc.openbsd", "ncat"];
+
+/// A command that loads the machine for at most this long, in seconds, harms nobody.
+const BRIEF: u64 = 60;
 
 /// The context of one argument of a command: its program, and the other arguments that qualify it.
 pub(crate) struct Command<'a> {
@@ -32,9 +36,45 @@ fn attributes(bound: &Bound) -> Detail {
     if attributes.is_empty() { Detail::None } else { Detail::Attributes(attributes) }
 }
 
+/// Whether a load ends soon, or only reaches this machine's own servers.
+fn is_bounded(resource: &str, bound: &Bound) -> bool {
+    let brief = |(role, value, _): &(Role, String, Option<usize>)| *role == Role::Duration && is_brief(value);
+    let mut hosts =
+        bound.arguments.iter().filter(|(role, ..)| matches!(role, Role::Act { verb: Verb::Connect | Verb::Send, .. }));
+    let first = hosts.next();
+    let local = first.into_iter().chain(hosts).all(|(_, address, _)| is_loopback(address));
+    bound.arguments.iter().any(brief) || (resource == "network" && first.is_some() && local)
+}
+
+/// Whether the text is a duration of at most [`BRIEF`] seconds: `10`, `10s`, `1m`.
+fn is_brief(text: &str) -> bool {
+    let (number, factor) = match text.strip_suffix(['s', 'm']) {
+        Some(number) => (number, if text.ends_with('m') { 60 } else { 1 }),
+        None => (text, 1),
+    };
+    number.parse::<u64>().is_ok_and(|number| (1..=BRIEF / factor).contains(&number))
+}
+
+fn is_loopback(address: &str) -> bool {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let host = rest.split(['/', ':']).next().unwrap_or_default();
+    host == "localhost" || host.starts_with("127.") || rest.starts_with("[::1]")
+}
+
 impl Shell<'_> {
-    /// Adds the effects of the arguments with roles.
+    /// Adds the effects of the arguments with roles, in the folder in which the program works.
     pub(crate) fn effects(&mut self, program: &str, words: &[String], bound: &Bound, stdin: &Output) {
+        match bound.folder() {
+            Some(folder) => drop(self.scoped(|shell| {
+                shell.work_in(folder);
+                shell.effects_here(program, words, bound, stdin);
+                Output::default()
+            })),
+            None => self.effects_here(program, words, bound, stdin),
+        }
+    }
+
+    fn effects_here(&mut self, program: &str, words: &[String], bound: &Bound, stdin: &Output) {
         for what in &bound.unrecognised {
             self.unknown(Cause::Arguments, &format!("{program} {what}"), program);
         }
@@ -47,7 +87,15 @@ impl Shell<'_> {
             .map(|(_, v, _)| arriving(v, program, bound))
             .collect();
         let command = Command { program, bound, detail: &detail, incoming: &incoming };
-        for (role, value, place) in &bound.arguments {
+        for (at, (role, value, place)) in bound.arguments.iter().enumerate() {
+            if let Some(folder) = bound.base(at) {
+                self.scoped(|shell| {
+                    shell.work_in(folder);
+                    shell.role(role, value, &command);
+                    Output::default()
+                });
+                continue;
+            }
             match role {
                 Role::Run | Role::Exec | Role::Script(_) | Role::ScriptFile(_) => {
                     self.run_argument(role, value, *place, program, words, stdin);
@@ -67,25 +115,34 @@ impl Shell<'_> {
             let value = &below_home.map_or_else(|| value.clone(), |rest| format!("{}/{rest}", self.state.home));
             self.role(role, value, &Command { incoming: &[], ..command });
         }
-        self.unlisted_options(program, bound, before);
-    }
-
-    /// Adds an unknown effect for each option that the row does not list. `before`: the number of effects before those of
-    /// this program. A value that is a path is judged as a path that an unknown program gets.
-    fn unlisted_options(&mut self, program: &str, bound: &Bound, before: usize) {
-        if bound.unlisted.is_empty() || (self.packaged && !self.state.privileged) {
-            return;
-        }
         let own = self.reading.effects.get(before..).unwrap_or_default();
         let looks = own.iter().all(|effect| matches!(effect.verb, Verb::Read | Verb::List | Verb::Select));
-        for option in &bound.unlisted {
-            let subcommands: String = bound.subcommands.iter().map(|name| format!(" {name}")).collect();
-            let mut effect =
-                Effect::unknown(Cause::Option, &format!("{program}{subcommands} {}", option.name), program);
+        let project = self.state.cwd.as_deref().unwrap_or_default();
+        let runs_project = own.iter().any(|effect| {
+            effect.verb == Verb::Execute
+                && effect.operation.is_empty()
+                && effect.target == Target::Path(project.to_owned())
+        });
+        let label: String = bound.subcommands.iter().fold(program.to_owned(), |label, name| format!("{label} {name}"));
+        self.unlisted_options(&label, &bound.unlisted, looks, runs_project);
+    }
+
+    /// Adds an unknown effect for each option that the row does not list. `label`: the program and its subcommands.
+    /// `looks`: whether the command only reads otherwise. `runs_project`: whether it runs the project's code, which can
+    /// define options of its own. A value that is a path is judged as a path that an unknown program gets.
+    pub(super) fn unlisted_options(&mut self, label: &str, options: &[Unlisted], looks: bool, runs_project: bool) {
+        if self.packaged && !self.state.privileged {
+            return;
+        }
+        let program = label.split(' ').next().unwrap_or_default();
+        for option in options {
+            let mut effect = Effect::unknown(Cause::Option, &format!("{label} {}", option.name), program);
             if looks && option.perhaps_harmless {
                 "flag".clone_into(&mut effect.operation);
+            } else if runs_project && option.perhaps_own {
+                "own".clone_into(&mut effect.operation);
             }
-            self.step(|| format!("unknown option: {program} {}", option.name));
+            self.step(|| format!("unknown option: {label} {}", option.name));
             self.add(effect);
             self.flag_path_arguments(option.value.as_slice());
         }
@@ -129,7 +186,8 @@ impl Shell<'_> {
         let (verb, operation, kind) = match role {
             // a hard link is another name for the same file: a write to one is a write to the other
             Role::Linked if !command.bound.symbolic => (Verb::Link, "to", Kind::Path),
-            Role::Skip | Role::Mode | Role::Owner | Role::Signal | Role::Linked | Role::Port => return,
+            Role::Skip | Role::Cwd | Role::Base | Role::Duration => return,
+            Role::Mode | Role::Owner | Role::Signal | Role::Linked | Role::Port => return,
             Role::Unknown => return self.unknown(Cause::Arguments, value, program),
             Role::Copy => (Verb::Read, "", Kind::Path),
             Role::Into => (Verb::Overwrite, "", Kind::Path),
@@ -143,6 +201,19 @@ impl Shell<'_> {
                 return self.unknown(Cause::Dynamic, value, program);
             }
         };
+        if verb == Verb::Install {
+            if operation == "source" && is_public(value) {
+                return;
+            }
+            // a package by its address comes from a place that nobody has chosen before
+            if operation == "local" && value.contains("://") {
+                return self.packages_from(value, program);
+            }
+        }
+        // nobody else can reach it
+        if verb == Verb::Listen && is_loopback(value) {
+            return;
+        }
         let value = if *role == Role::Upload { "" } else { value };
         // a `file://` URL is a file of this machine
         if let Some(path) = value.strip_prefix("file://").filter(|_| kind == Kind::Url) {
@@ -160,6 +231,9 @@ impl Shell<'_> {
         let value = if alone { here.as_str() } else { value };
         let Some(mut effect) = self.acting(role, verb, kind, value, command) else { return };
         operation.clone_into(&mut effect.operation);
+        if verb == Verb::Exhaust && is_bounded(value, command.bound) {
+            "bounded".clone_into(&mut effect.operation);
+        }
         effect.detail.clone_from(command.detail);
         effect.recursive = command.bound.recursive;
         effect.keep = command.bound.keep;
@@ -172,7 +246,10 @@ impl Shell<'_> {
     /// The effect of a verb on its target; `None` if a dry run leaves the target alone.
     fn acting(&mut self, role: &Role, verb: Verb, kind: Kind, value: &str, command: &Command<'_>) -> Option<Effect> {
         let (program, bound) = (command.program, command.bound);
-        let remote = matches!(role, Role::Copy | Role::Into).then(|| remote_host(value)).flatten();
+        // `tar -f user@host:archive`
+        let addressed =
+            kind == Kind::Path && value.split(':').next().is_some_and(|host| host.contains('@') && !host.contains('/'));
+        let remote = (matches!(role, Role::Copy | Role::Into) || addressed).then(|| remote_host(value)).flatten();
         // a copy to this machine by way of its host name is a local copy
         let here = remote.is_some_and(|host| self.is_here(&super::ssh::destination(host).1));
         let detour = here.then(|| self.remote_path(value)).flatten();
@@ -181,7 +258,8 @@ impl Shell<'_> {
             None => (value, remote),
         };
         if let Some(host) = remote {
-            let verb = if *role == Role::Copy { Verb::Connect } else { Verb::Send };
+            let reads = *role == Role::Copy || verb == Verb::Read;
+            let verb = if reads { Verb::Connect } else { Verb::Send };
             return Some(Effect::new(verb, Target::Named(Kind::Host, host.to_owned()), program));
         }
         if kind == Kind::Path {

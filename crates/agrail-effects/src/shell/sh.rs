@@ -1,11 +1,11 @@
 //! `sh`, `bash` and other shells: source on the command line, from a file or from the input.
 
 use super::{Output, Shell, UNKNOWN_SPAN};
-use crate::Cause;
+use crate::{Cause, Verb};
 
 impl Shell<'_> {
     pub(super) fn sh(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
-        let options = Self::options(program, words);
+        let options = self.options(program, words);
         for given in &options.given {
             match (given.name.as_str(), &given.value) {
                 ("--rcfile" | "--init-file", Some(file)) => drop(self.run_file(file, &[], Some("bash"))),
@@ -23,6 +23,9 @@ impl Shell<'_> {
             Some((file, rest)) if file != "-" && !options.has(&["-s"]) => self.run_file(file, rest, Some("bash")),
             None if options.has(&["--version", "--help"]) => Output::default(),
             None if !stdin.piped => {
+                if self.state.privileged {
+                    self.named(Verb::Privilege, "a shell", program);
+                }
                 self.waits(program, stdin);
                 Output::default()
             }

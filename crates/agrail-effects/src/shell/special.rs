@@ -50,14 +50,25 @@ impl Shell<'_> {
         interpret(self, program, words, stdin)
     }
 
-    /// The options that a program gives itself, by its row.
-    pub(crate) fn options(program: &str, words: &[String]) -> Options {
-        Table::shipped().row(program).map(|row| row.options(words)).unwrap_or_default()
+    /// The options at the beginning of a program's arguments, by its row. Options with an unknown effect are reported.
+    pub(crate) fn options(&mut self, program: &str, words: &[String]) -> Options {
+        let options = Self::options_of(program, words);
+        self.unlisted_options(program, &options.unlisted, false, false);
+        options
     }
 
-    /// The options and the operands of a program that accepts options after operands, by its row.
-    pub(super) fn permuted(program: &str, words: &[String]) -> (Options, Vec<String>) {
-        Table::shipped().row(program).map(|row| row.permuted(words)).unwrap_or_default()
+    /// The options and the operands of a program that accepts options after operands. Options with an unknown effect are
+    /// reported.
+    pub(super) fn permuted(&mut self, program: &str, words: &[String]) -> (Options, Vec<String>) {
+        let row = Table::shipped().row(program);
+        let (options, operands) = row.map(|row| row.permuted(words)).unwrap_or_default();
+        self.unlisted_options(program, &options.unlisted, false, false);
+        (options, operands)
+    }
+
+    /// As [`Self::options`], but reports nothing.
+    pub(super) fn options_of(program: &str, words: &[String]) -> Options {
+        Table::shipped().row(program).map(|row| row.options(words)).unwrap_or_default()
     }
 }
 

@@ -103,7 +103,7 @@ impl Shell<'_> {
         let (mut line, mut at) = (Line::default(), 0);
         // options may precede or follow the host
         loop {
-            let options = Self::options("ssh", words.get(at..).unwrap_or_default());
+            let options = self.options("ssh", words.get(at..).unwrap_or_default());
             at += options.used;
             line.idle |= options.has(&["-N", "-f", "-O"]);
             for given in &options.given {

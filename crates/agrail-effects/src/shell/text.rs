@@ -7,7 +7,7 @@ use base64::Engine as _;
 
 impl Shell<'_> {
     pub(crate) fn echo(&mut self, program: &str, words: &[String]) -> Output {
-        let options = Self::options(program, words);
+        let options = self.options(program, words);
         let rest = words.get(options.used..).unwrap_or_default();
         if let Some(name) = options.value(&["-v"]) {
             self.assign(name, vec![printf(rest)]);
@@ -25,7 +25,7 @@ impl Shell<'_> {
 
     /// `base64 -d`; an encoding is left to the row.
     pub(super) fn base64(&mut self, program: &str, words: &[String], stdin: &Output) -> Option<Output> {
-        let (options, mut operands) = Self::permuted(program, words);
+        let (options, mut operands) = self.permuted(program, words);
         // `-id`: the input is a file on macOS; elsewhere `-i` is a flag
         let input = options.value(&["--input"]);
         if !options.has(&["--decode", "-D"]) && input != Some("d") {
@@ -51,7 +51,7 @@ impl Shell<'_> {
 
     /// `rev`: each line backwards.
     pub(super) fn rev(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
-        let (_, mut files) = Self::permuted(program, words);
+        let (_, mut files) = self.permuted(program, words);
         files.retain(|file| file != "-");
         for file in &files {
             let effect = self.at(Verb::Read, file, program);
@@ -66,7 +66,7 @@ impl Shell<'_> {
 
     /// `tr` of constant text with simple ranges (rot13 and similar); otherwise the output is not constant.
     pub(crate) fn tr(&mut self, words: &[String], stdin: &Output) -> Output {
-        let options = Self::options("tr", words);
+        let options = self.options("tr", words);
         let operands = words.get(options.used..).unwrap_or_default();
         let sets: Vec<Vec<char>> = operands.iter().map(|w| expand_set(w)).collect();
         let text = match (sets.as_slice(), &stdin.text) {
@@ -108,7 +108,7 @@ fn expand_set(set: &str) -> Vec<char> {
 
 /// `xxd -r`, `xxd -p`: hexadecimal digits of known text; anything else is left to the row.
 pub(super) fn xxd(words: &[String], stdin: &Output) -> Option<Output> {
-    let options = Shell::options("xxd", words);
+    let options = Shell::options_of("xxd", words);
     let reads = options.given.iter().any(|given| given.name.starts_with("-r") || given.name.starts_with("-p"));
     (reads && stdin.text.is_some()).then(|| decode_hex(stdin))
 }

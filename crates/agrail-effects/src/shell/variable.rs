@@ -177,6 +177,7 @@ impl Shell<'_> {
             effect.detail = Detail::Value(values.join(" "));
             self.add(effect);
         }
+        values.first().cloned().into_iter().for_each(|value| self.environment(name, &value));
         match name {
             "PS4" | "PS0" => values.iter().for_each(|value| self.evaluated(value)),
             "HOME" => self.state.home = values.concat(),

@@ -14,10 +14,10 @@ impl Shell<'_> {
     fn env_scoped(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
         let mut index = 0;
         loop {
-            let options = Self::options("env", words.get(index..).unwrap_or_default());
+            let options = self.options("env", words.get(index..).unwrap_or_default());
             index += options.used;
             if let Some(folder) = options.value(&["--chdir"]) {
-                self.cd(&[folder.to_owned()]);
+                self.enter(folder);
             }
             if let Some(text) = options.value(&["--split-string"]) {
                 let rest = words.get(index..).unwrap_or_default();
@@ -41,7 +41,7 @@ impl Shell<'_> {
 
     /// A lock that a long command keeps blocks other programs.
     pub(super) fn flock(&mut self, words: &[String], stdin: &Output) -> Output {
-        let options = Self::options("flock", words);
+        let options = self.options("flock", words);
         let index = options.used;
         let exclusive = !options.has(&["--shared", "--unlock"]);
         let Some(file) = words.get(index).cloned() else { return Output::default() };
@@ -69,7 +69,7 @@ impl Shell<'_> {
 
     /// `watch` joins its words and runs them in a shell, again and again.
     pub(super) fn watch(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
-        let options = Self::options("watch", words);
+        let options = self.options("watch", words);
         let (index, exact) = (options.used, options.has(&["-x", "--exec"]));
         let rest = words.get(index..).unwrap_or_default();
         match (rest.is_empty(), exact) {
@@ -81,7 +81,7 @@ impl Shell<'_> {
 
     /// `rimraf` deletes like `rm -rf`; without paths its row applies.
     pub(super) fn rimraf(&mut self, program: &str, words: &[String], stdin: &Output) -> Option<Output> {
-        let (_, paths) = Self::permuted(program, words);
+        let (_, paths) = self.permuted(program, words);
         let rm = ["rm", "-rf", "--"].map(str::to_owned);
         (!paths.is_empty()).then(|| self.wrapped(program, &[rm.as_slice(), &paths].concat(), stdin.clone()))
     }

@@ -3,14 +3,13 @@
 use super::row::{Attribute, Listed, Opt, Pattern, Row, Slot, Style, Word};
 use crate::role::Role;
 
-/// Words that show that a long option acts. If a row does not list such an option, the row is incomplete.
-const SUSPICIOUS_OPTION_WORDS: &[&str] = &["exec", "command", "outfile", "delete", "remove", "eval", "script", "hook"];
-
 /// The result of [`Row::bind`].
 #[derive(Debug, Default)]
 pub struct Bound {
     /// Role and value of each argument with a role, and its index among the arguments.
     pub arguments: Vec<(Role, String, Option<usize>)>,
+    /// How many of them are values of options; the operands follow.
+    pub option_values: usize,
     /// Effects that do not depend on the arguments.
     pub fixed: Vec<(Role, String)>,
     /// Options of the command line, in canonical form if the row lists them.
@@ -27,7 +26,7 @@ pub struct Bound {
     pub symbolic: bool,
     /// Arguments that the row does not cover.
     pub unrecognised: Vec<String>,
-    /// Options that a closed row does not list.
+    /// Options that the row does not list, or lists as unknown.
     pub unlisted: Vec<Unlisted>,
     /// Role of the standard input, if the program or the subcommand runs it.
     pub stdin: Option<Role>,
@@ -35,7 +34,7 @@ pub struct Bound {
     pub passes_input: bool,
 }
 
-/// An option that a closed row does not list.
+/// An option with an unknown effect: the row does not list it, or lists it as unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unlisted {
     /// The option as written, without its value.
@@ -44,6 +43,8 @@ pub struct Unlisted {
     pub value: Option<String>,
     /// A letter without a value, on a row that does not claim to list all options.
     pub perhaps_harmless: bool,
+    /// Not listed at all, and its value, if any, is a plain word: the code that the program runs may define it.
+    pub perhaps_own: bool,
 }
 
 /// A word of a command line that begins an option.
@@ -53,6 +54,12 @@ struct OptionWord<'a> {
     next: Option<&'a str>,
     /// Its index among the arguments.
     place: usize,
+}
+
+/// Whether a value names no path, address or command.
+fn is_plain(value: &str) -> bool {
+    value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ',' | ':' | '%' | '+'))
+        && !value.starts_with('.')
 }
 
 impl Row {
@@ -90,10 +97,10 @@ impl Row {
                 self.dd_operand(argument, here, bound);
             } else if !only_operands && (bundle || (argument.starts_with('-') && argument.len() > 1)) {
                 let word = OptionWord { text: argument, next: arguments.get(index).map(String::as_str), place: here };
-                index += if bundle || !(argument.starts_with("--") || self.style == Style::Single) {
-                    self.bind_letters(&word, bundle, parents, bound)
-                } else {
+                index += if !bundle && self.is_long(argument, parents) {
                     self.bind_long(&word, parents, bound)
+                } else {
+                    self.bind_letters(&word, bundle, parents, bound)
                 };
             } else if let (false, Some(command), Some(Opt::Role(roles))) =
                 (only_operands, argument.strip_prefix('+'), self.options.get("+"))
@@ -124,6 +131,7 @@ impl Row {
 
     /// Assigns the operands their roles, and adds the effects and the input role of the row.
     fn bind_operands(&self, operands: &[(usize, &str)], bound: &mut Bound) {
+        bound.option_values = bound.arguments.len();
         bound.stdin = self.stdin.clone();
         bound.passes_input = self.passes_input;
         let variant = self.variants.iter().find(|v| v.flags.iter().any(|f| bound.seen.contains(f)));
@@ -149,6 +157,12 @@ impl Row {
         self.options.get(option).or_else(|| parents.iter().rev().find_map(|p| p.options.get(option)))
     }
 
+    /// Whether a word that begins with a dash is one long option: also with one dash, if a row lists it (`-DskipTests`).
+    pub(super) fn is_long(&self, word: &str, parents: &[&Self]) -> bool {
+        let name = word.split_once('=').map_or(word, |(name, _)| name);
+        word.starts_with("--") || self.style.is_single() || (name.len() > 2 && self.lookup(parents, name).is_some())
+    }
+
     fn dd_operand(&self, argument: &str, place: usize, bound: &mut Bound) {
         let Some((key, value)) = argument.split_once('=') else { return };
         match self.options.get(&format!("{key}=")) {
@@ -172,13 +186,16 @@ impl Row {
                     abbreviated = true;
                     (full, Some(found))
                 }
-                None if self.style == Style::Single && name.starts_with("--") => {
+                None if self.style.is_single() && name.starts_with("--") => {
                     let single = name.trim_start_matches('-');
                     (name.to_owned(), self.lookup(parents, &format!("-{single}")))
                 }
                 None => (name.to_owned(), None),
             },
         };
+        if found.is_none() && self.style == Style::Joined && self.bind_joined(word, parents, bound) {
+            return 0;
+        }
         bound.seen.push(name.clone());
         match (found, value) {
             // an abbreviation may also be a flag that no row lists: the next word then counts as its value and as an
@@ -193,30 +210,48 @@ impl Row {
                 bound.value(roles, word.next.unwrap_or_default(), word.place + 1);
                 usize::from(!abbreviated)
             }
-            (Some(Opt::Flag(words)), _) => {
+            (Some(Opt::Flag(words)), value) => {
                 bound.apply(words);
+                // a value that a flag does not take: `--build=FILE`
+                value
+                    .filter(|value| !is_plain(value))
+                    .into_iter()
+                    .for_each(|value| bound.unlisted(name.clone(), Some(value)));
                 0
             }
-            (Some(Opt::Unreviewed), value) => {
-                bound.unlisted.push(Unlisted { name, value: value.map(str::to_owned), perhaps_harmless: false });
-                0
+            (Some(Opt::Unknown { valued }), value) => {
+                let separate = word.next.filter(|_| *valued && value.is_none());
+                bound.unlisted(name, value.or(separate));
+                usize::from(separate.is_some() && !abbreviated)
             }
             (None, value) => {
-                let lower = name.to_ascii_lowercase();
                 let mut rows = std::iter::once(&self).chain(parents);
-                let listed = rows.any(|r| r.variants.iter().any(|v| v.flags.contains(&name)));
-                let acts = SUSPICIOUS_OPTION_WORDS.iter().any(|t| lower.contains(t))
-                    || (value.is_some() && lower.contains("output"));
-                if listed {
-                } else if self.listed != Listed::Open {
+                let of_variant = rows.any(|row| row.variants.iter().any(|variant| variant.flags.contains(&name)));
+                // `kill -15`
+                let number = name.trim_start_matches('-').chars().all(|c| c.is_ascii_digit());
+                if !of_variant && !number {
                     let value = value.map(str::to_owned);
-                    bound.unlisted.push(Unlisted { name, value, perhaps_harmless: false });
-                } else if acts {
-                    bound.unrecognised.push(name);
+                    let perhaps_own = value.as_deref().is_none_or(is_plain);
+                    bound.unlisted.push(Unlisted { name, value, perhaps_harmless: false, perhaps_own });
                 }
                 0
             }
         }
+    }
+
+    /// Parses a letter with an attached value (`-lm`), or an option with a list (`-Wl,x`). Whether the row lists it.
+    fn bind_joined(&self, word: &OptionWord<'_>, parents: &[&Self], bound: &mut Bound) -> bool {
+        let parts = word.text.split_once(',').filter(|(name, _)| self.lookup(parents, name).is_some());
+        let parts = parts.or_else(|| word.text.split_at_checked(2).filter(|(letter, _)| *letter != "--"));
+        let Some((letter, value)) = parts else { return false };
+        match self.lookup(parents, letter) {
+            Some(Opt::Role(roles)) => bound.value(roles, value, word.place),
+            Some(Opt::Unknown { .. }) => bound.unlisted(letter.to_owned(), Some(value)),
+            Some(Opt::Takes | Opt::Optional) => {}
+            Some(Opt::Flag(_)) | None => return false,
+        }
+        bound.seen.push(letter.to_owned());
+        true
     }
 
     /// Parses a word of short options; returns how many further arguments they consumed. In a `bundle` without a dash,
@@ -230,10 +265,7 @@ impl Row {
             bound.seen.push(name);
             match found {
                 Some(Opt::Flag(words)) => bound.apply(words),
-                Some(Opt::Unreviewed) => {
-                    let name = format!("-{letter}");
-                    bound.unlisted.push(Unlisted { name, value: None, perhaps_harmless: false });
-                }
+                Some(Opt::Unknown { valued: false }) => bound.unlisted(format!("-{letter}"), None),
                 // the rest of the word is its value
                 Some(Opt::Optional) => break,
                 Some(opt) => {
@@ -244,8 +276,10 @@ impl Row {
                     } else {
                         (word.place, inline.strip_prefix('=').unwrap_or(inline))
                     };
-                    if let Opt::Role(roles) = opt {
-                        bound.value(roles, value, at);
+                    match opt {
+                        Opt::Role(roles) => bound.value(roles, value, at),
+                        Opt::Unknown { .. } => bound.unlisted(format!("-{letter}"), Some(value)),
+                        _ => {}
                     }
                     if !bundle {
                         break;
@@ -257,13 +291,13 @@ impl Row {
         used
     }
 
-    /// Reports a letter that a closed row does not list. The letters after it are still bound: they may be flags, or the
+    /// Reports a letter that the row does not list. The letters after it are still bound: they may be flags, or the
     /// value of this one.
     fn unlisted_letter(&self, letter: char, rest: &str, word: &OptionWord<'_>, bundle: bool, bound: &mut Bound) {
         let name = format!("-{letter}");
         let of_variant = self.variants.iter().any(|variant| variant.flags.contains(&name));
         // a digit is a number: `head -5`
-        if self.listed == Listed::Open || of_variant || bundle || letter.is_ascii_digit() {
+        if of_variant || bundle || letter.is_ascii_digit() {
             return;
         }
         let attached = Some(rest).filter(|rest| !rest.is_empty());
@@ -273,12 +307,14 @@ impl Row {
             name,
             value: attached.map(str::to_owned),
             perhaps_harmless: alone && self.listed == Listed::Partial,
+            perhaps_own: attached.is_none_or(is_plain),
         });
     }
 
     /// The only listed long option that begins with the name; getopt_long accepts such abbreviations.
     pub(super) fn abbreviation<'a>(&'a self, parents: &[&'a Self], name: &str) -> Option<(String, &'a Opt)> {
-        if !name.starts_with("--") || name.len() < 3 {
+        let of_variant = |row: &Self| row.variants.iter().any(|variant| variant.flags.iter().any(|flag| flag == name));
+        if !name.starts_with("--") || name.len() < 3 || of_variant(self) || parents.iter().any(|row| of_variant(row)) {
             return None;
         }
         let mut all = self
@@ -295,6 +331,30 @@ impl Bound {
     /// Adds the value of an option with its roles.
     fn value(&mut self, roles: &[Role], value: &str, place: usize) {
         self.arguments.extend(roles.iter().map(|role| (role.clone(), value.to_owned(), Some(place))));
+    }
+
+    /// The folder in which the program works, if an option names it.
+    #[must_use]
+    pub fn folder(&self) -> Option<&str> {
+        self.arguments.iter().rev().find(|(role, ..)| *role == Role::Cwd).map(|(_, folder, _)| folder.as_str())
+    }
+
+    /// The folder to which an argument is relative: that of the last option before an operand that names one.
+    #[must_use]
+    pub fn base(&self, argument: usize) -> Option<&str> {
+        let (_, _, place) = self.arguments.get(argument).filter(|_| argument >= self.option_values)?;
+        let options = self.arguments.get(..self.option_values)?;
+        let before = options.iter().rev().find(|(role, _, at)| *role == Role::Base && at < place);
+        before.map(|(_, folder, _)| folder.as_str())
+    }
+
+    fn unlisted(&mut self, name: String, value: Option<&str>) {
+        self.unlisted.push(Unlisted {
+            name,
+            value: value.map(str::to_owned),
+            perhaps_harmless: false,
+            perhaps_own: false,
+        });
     }
 
     fn apply(&mut self, words: &[Word]) {

@@ -26,7 +26,7 @@ impl Row {
             }
             rest = after;
             if option {
-                let used = if argument.starts_with("--") {
+                let used = if self.is_long(argument, parents) {
                     self.long(argument, after, parents, out)
                 } else {
                     self.bundle(argument, after, parents, out)
@@ -101,8 +101,7 @@ impl Row {
     /// Whether an option takes a value; `None` if no row lists it.
     fn takes_value(&self, name: &str, parents: &[&Self]) -> Option<bool> {
         match self.lookup(parents, name) {
-            Some(Opt::Takes | Opt::Role(_)) => Some(true),
-            Some(Opt::Flag(_) | Opt::Unreviewed | Opt::Optional) => Some(false),
+            Some(option) => Some(option.takes_value()),
             None => {
                 let listed = |row: &&Self| row.variants.iter().any(|variant| variant.flags.iter().any(|f| f == name));
                 std::iter::once(&self).chain(parents).any(listed).then_some(false)

@@ -6,6 +6,7 @@
 //! 2. A word that begins with `+` counts if the row lists an option that does (`set +o`).
 //! 3. Reading stops at the first operand, or after `--`. A program that permutes its arguments reads on.
 
+use super::bind::Unlisted;
 use super::row::{Opt, Row, Style};
 
 /// One option that was given.
@@ -28,6 +29,8 @@ pub struct Options {
     pub used: usize,
     /// Whether they ended with `--`.
     pub ended: bool,
+    /// Those with an unknown effect.
+    pub unlisted: Vec<Unlisted>,
 }
 
 impl Options {
@@ -62,7 +65,7 @@ impl Row {
             options.used += 1;
             let rest = words.get(options.used..).unwrap_or_default();
             let before = options.given.len();
-            if word.starts_with("--") || self.style == Style::Single {
+            if self.is_long(word, &[]) {
                 self.long_option(word, rest.first(), &mut options);
             } else {
                 self.letters(word, rest, &mut options);
@@ -83,6 +86,7 @@ impl Row {
             all.given.extend(found.given.into_iter().map(|given| Given { end: given.end + before, ..given }));
             all.used += found.used;
             all.ended = found.ended;
+            all.unlisted.extend(found.unlisted);
             if let Some(word) = words.get(all.used).filter(|_| !all.ended) {
                 operands.push(word.clone());
                 all.used += 1;
@@ -141,10 +145,29 @@ impl Row {
                 None => (name.to_owned(), None),
             },
         };
-        let separate = matches!(found, Some(Opt::Takes | Opt::Role(_))) && value.is_none();
+        let separate = found.is_some_and(Opt::takes_value) && value.is_none();
         options.used += usize::from(separate && next.is_some());
         let value = if separate { next.cloned() } else { value };
+        self.note_unlisted(found, &name, value.as_deref(), options);
         options.given.push(Given { name, value, end: 0 });
+    }
+
+    /// Notes an option that the row does not list, or lists as unknown.
+    fn note_unlisted(&self, found: Option<&Opt>, name: &str, value: Option<&str>, options: &mut Options) {
+        let of_variant = || self.variants.iter().any(|variant| variant.flags.iter().any(|flag| flag == name));
+        let unlisted = match found {
+            Some(option) => matches!(option, Opt::Unknown { .. }),
+            None => !of_variant(),
+        };
+        if unlisted {
+            let value = value.map(str::to_owned);
+            options.unlisted.push(Unlisted {
+                name: name.to_owned(),
+                value,
+                perhaps_harmless: false,
+                perhaps_own: false,
+            });
+        }
     }
 
     fn letters(&self, word: &str, mut after: &[String], options: &mut Options) {
@@ -154,8 +177,13 @@ impl Row {
             let short = format!("{sign}{letter}");
             let name = self.aliases.get(&short).cloned().unwrap_or_else(|| short.clone());
             let inline = Some(rest.as_str()).filter(|text| !text.is_empty() && self.style != Style::Bsd);
+            let number = letter.is_ascii_digit();
+            let switched_off = sign == '+' && self.options.contains_key(&format!("-{letter}"));
+            if !number && !switched_off {
+                self.note_unlisted(self.options.get(&short), &short, inline, options);
+            }
             match self.options.get(&short) {
-                Some(Opt::Takes | Opt::Role(_)) => {
+                Some(option) if option.takes_value() => {
                     let value = inline.map(str::to_owned).or_else(|| {
                         let (next, rest) = after.split_first()?;
                         after = rest;
@@ -171,7 +199,7 @@ impl Row {
                     options.given.push(Given { name, value: inline.map(str::to_owned), end: 0 });
                     return;
                 }
-                Some(Opt::Flag(_) | Opt::Unreviewed) | None => options.given.push(Given { name, value: None, end: 0 }),
+                _ => options.given.push(Given { name, value: None, end: 0 }),
             }
         }
     }

@@ -13,6 +13,8 @@ pub enum Style {
     Gnu,
     /// Long options with a single dash.
     Single,
+    /// Like `single`, but the value of a letter may be attached (`gcc -lm`).
+    Joined,
     /// The first argument may be a bundle of flags without a dash.
     Bsd,
     /// `key=value` operands.
@@ -21,16 +23,14 @@ pub enum Style {
     None,
 }
 
-/// How far the options of a row were compared with the documentation of the program.
+/// How many of the program's options a row lists. An option that it does not list is an unknown effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Listed {
-    /// Never: an option that the row does not list is ignored.
+    /// Those that were reviewed; the program may have more.
     #[default]
-    Open,
-    /// With a source that need not list all options.
     Partial,
-    /// With a source that lists all options.
+    /// All that the documentation lists.
     Complete,
 }
 
@@ -50,8 +50,10 @@ pub struct Row {
     /// `[command line, effect ...]`; a test verifies them.
     #[serde(skip)]
     pub examples: Vec<Vec<String>>,
-    /// How far its options are listed. An option that a closed row does not list is an unknown effect.
+    /// Whether it lists all options of the program.
     pub listed: Listed,
+    /// The documentation with which its options were compared; empty: none was found.
+    pub source: String,
     pub(super) style: Style,
     pub(super) options: BTreeMap<String, Opt>,
     /// Long names of short options.
@@ -68,9 +70,26 @@ pub(super) enum Opt {
     /// Its value, if any, is attached.
     Optional,
     Role(Vec<Role>),
-    /// Documented, but nobody has reviewed its effect.
-    Unreviewed,
+    /// Its effect is not known: the table cannot express it, or nobody has reviewed it.
+    Unknown {
+        /// Whether the next word is its value.
+        valued: bool,
+    },
     Flag(Vec<Word>),
+}
+
+impl Style {
+    /// Whether a word with one dash is one option instead of a bundle of letters.
+    pub(super) fn is_single(self) -> bool {
+        matches!(self, Self::Single | Self::Joined)
+    }
+}
+
+impl Opt {
+    /// Whether a value follows, attached or as the next word.
+    pub(super) fn takes_value(&self) -> bool {
+        matches!(self, Self::Takes | Self::Role(_) | Self::Unknown { valued: true })
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -25,14 +25,16 @@ struct RawRow {
     /// Options without a value and without an effect.
     #[serde(default)]
     inert: String,
-    /// Documented options whose effect nobody has reviewed; `=` follows the name of one that takes a value.
+    /// Options with effects that a row cannot express; `=` follows the name of one that takes a value.
+    #[serde(default)]
+    unknown: String,
+    /// Documented options whose effect nobody has reviewed; written like `unknown`.
     #[serde(default)]
     unreviewed: String,
     #[serde(default)]
     options: Listed,
     /// The documentation that the options were compared with.
     #[serde(default)]
-    #[expect(dead_code, reason = "for people and the linter")]
     source: String,
     #[serde(default)]
     option: BTreeMap<String, String>,
@@ -135,6 +137,13 @@ pub fn parse(file: &str, text: &str, family: impl Fn(&str) -> Option<String>) ->
     if let Some(toml::Value::String(name)) = own.remove("include") {
         let missing = || RowError::Family { file: file.to_owned(), family: name.clone() };
         let mut shared: toml::Table = toml::from_str(&family(&name).ok_or_else(missing)?).map_err(wrong)?;
+        merge_lists(&mut shared, &mut own);
+        // the variants of the program come first
+        if let (Some(toml::Value::Array(of_family)), Some(toml::Value::Array(of_program))) =
+            (shared.get_mut("when"), own.get_mut("when"))
+        {
+            of_program.append(of_family);
+        }
         // options and flags of program and family are merged; any other key of the program replaces the family's
         for key in ["option", "flag"] {
             if let (Some(toml::Value::Table(of_family)), Some(toml::Value::Table(of_program))) =
@@ -149,6 +158,25 @@ pub fn parse(file: &str, text: &str, family: impl Fn(&str) -> Option<String>) ->
     }
     let raw: RawRow = own.try_into().map_err(wrong)?;
     compile(raw, Style::Gnu).map_err(|problem| problem.in_file(file))
+}
+
+/// Fields that list options in one text.
+const LISTS: [&str; 5] = ["takes", "optional", "inert", "unknown", "unreviewed"];
+
+/// Adds the lists of a family to those of a program. What the program says about an option replaces what the family says.
+fn merge_lists(family: &mut toml::Table, program: &mut toml::Table) {
+    let list = |table: &toml::Table, key: &str| -> Vec<String> {
+        let text = table.get(key).and_then(toml::Value::as_str).unwrap_or_default();
+        text.split_whitespace().map(str::to_owned).collect()
+    };
+    let own: Vec<String> = LISTS.iter().flat_map(|key| list(program, key)).collect();
+    let bare = |option: &str| option.trim_end_matches('=').to_owned();
+    for key in LISTS {
+        let mut all = list(program, key);
+        all.extend(list(family, key).into_iter().filter(|option| own.iter().all(|known| bare(known) != bare(option))));
+        program.remove(key);
+        family.insert(key.to_owned(), toml::Value::String(all.join(" ")));
+    }
 }
 
 fn compile(raw: RawRow, inherited: Style) -> Result<Row, Problem> {
@@ -170,12 +198,9 @@ fn compile(raw: RawRow, inherited: Style) -> Result<Row, Problem> {
     for option in raw.inert.split_whitespace() {
         options.insert(option.to_owned(), Opt::Flag(Vec::new()));
     }
-    // a row with options that nobody has reviewed is not closed: they are ignored as if they were not documented
-    for option in raw.unreviewed.split_whitespace().filter(|_| raw.options != Listed::Open) {
-        match option.strip_suffix('=') {
-            Some(name) => options.insert(name.to_owned(), Opt::Role(vec![Role::Unknown])),
-            None => options.insert(option.to_owned(), Opt::Unreviewed),
-        };
+    for option in raw.unknown.split_whitespace().chain(raw.unreviewed.split_whitespace()) {
+        let name = option.strip_suffix('=').unwrap_or(option);
+        options.insert(name.to_owned(), Opt::Unknown { valued: name.len() < option.len() });
     }
     for option in raw.optional.split_whitespace() {
         options.insert(option.to_owned(), Opt::Optional);
@@ -204,6 +229,7 @@ fn compile(raw: RawRow, inherited: Style) -> Result<Row, Problem> {
         passes_input: raw.stdout.as_deref() == Some("input"),
         examples: raw.examples,
         listed: raw.options,
+        source: raw.source,
         style,
         options,
         aliases,

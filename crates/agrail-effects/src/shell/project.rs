@@ -1,0 +1,151 @@
+//! Programs of the project itself: console scripts, binaries of its packages, and aliases of cargo.
+
+use super::{Output, Shell, UNKNOWN_SPAN};
+use crate::{Effect, Target, Verb};
+use serde_json::Value as Json;
+
+/// How many folders above the working folder belong to the project.
+const ABOVE: usize = 6;
+/// Folders in which a project keeps the programs of its dependencies.
+const INSTALLED: [&str; 3] = ["node_modules/.bin", ".venv/bin", "venv/bin"];
+/// Programs that hand a subcommand that they do not know to a program of its own (`cargo fuzz` is `cargo-fuzz`).
+const PLUGINS: [&str; 3] = ["cargo", "git", "kubectl"];
+
+impl Shell<'_> {
+    /// Interprets a program without a row, if the project defines it or keeps it among its dependencies. It runs code of
+    /// the project, like a test runner.
+    pub(super) fn project_program(&mut self, name: &str, arguments: &[String]) -> Option<Output> {
+        if name.is_empty() || name.contains(['/', UNKNOWN_SPAN]) || name.starts_with('.') {
+            return None;
+        }
+        let folder = self.folders().into_iter().find(|folder| self.defines(folder, name))?;
+        self.step(|| format!("{name}: a program of the project in {folder}"));
+        for verb in [Verb::Execute, Verb::Write] {
+            self.add(Effect::new(verb, Target::Path(folder.clone()), name));
+        }
+        // what it does with a path is not known; reading is the least
+        for path in arguments.iter().filter(|argument| argument.starts_with(['/', '~'])) {
+            let effect = self.at(Verb::Read, path, name);
+            self.add(effect);
+        }
+        Some(Output::default())
+    }
+
+    /// The file of a module of the project, as `python -m` would run it.
+    pub(super) fn project_module(&self, module: &str) -> Option<String> {
+        let path = module.replace('.', "/");
+        if module.contains(UNKNOWN_SPAN) || path.starts_with('/') {
+            return None;
+        }
+        let folders = self.folders();
+        let near = folders.first()?;
+        ["", "src/"]
+            .iter()
+            .flat_map(|root| [format!("{near}/{root}{path}/__main__.py"), format!("{near}/{root}{path}.py")])
+            .find(|file| self.read_contents(&super::tidy(file)).is_ok())
+    }
+
+    /// The subcommand of a program that is a program of its own, or an alias of the project: its name, and the words to
+    /// run.
+    pub(super) fn plugin(&self, program: &str, arguments: &[String]) -> Option<(String, Vec<String>)> {
+        if !PLUGINS.contains(&program) {
+            return None;
+        }
+        let at = Self::options_of(program, arguments).used;
+        // `cargo +nightly fuzz`
+        let at = at + usize::from(arguments.get(at).is_some_and(|word| word.starts_with('+')));
+        let (sub, rest) = arguments.get(at..)?.split_first()?;
+        let row = crate::table::Table::shipped().row(program)?;
+        if row.sub(sub).is_some() || sub.contains(UNKNOWN_SPAN) {
+            return None;
+        }
+        let name = format!("{program}-{sub}");
+        if crate::table::Table::shipped().row(&name).is_some() {
+            let words = std::iter::once(name.clone()).chain(rest.iter().cloned()).collect();
+            return Some((name, words));
+        }
+        if program != "cargo" || self.via.contains(&name) {
+            return None;
+        }
+        let alias = self.folders().iter().find_map(|folder| self.cargo_alias(folder, sub))?;
+        let words = std::iter::once(program.to_owned()).chain(alias).chain(rest.iter().cloned()).collect();
+        Some((name, words))
+    }
+
+    /// The working folder and those above it, nearest first.
+    fn folders(&self) -> Vec<String> {
+        let Some(start) = self.state.cwd.clone().filter(|cwd| cwd.starts_with('/')) else { return Vec::new() };
+        let above = |folder: &String| {
+            let (above, _) = folder.rsplit_once('/')?;
+            (!above.is_empty()).then(|| above.to_owned())
+        };
+        std::iter::successors(Some(start), above).take(ABOVE).collect()
+    }
+
+    fn defines(&self, folder: &str, name: &str) -> bool {
+        let text = |file: &str| {
+            let contents = self.read_contents(&super::tidy(&format!("{folder}/{file}"))).ok()?;
+            String::from_utf8(contents.into_iter().next()?).ok()
+        };
+        let installed = || INSTALLED.iter().any(|place| text_exists(self, &format!("{folder}/{place}/{name}")));
+        text("pyproject.toml").is_some_and(|text| python_script(&text, name))
+            || text("package.json").is_some_and(|text| node_script(&text, name))
+            || installed()
+    }
+
+    /// An alias of `.cargo/config.toml`, as words.
+    fn cargo_alias(&self, folder: &str, name: &str) -> Option<Vec<String>> {
+        let path = super::tidy(&format!("{folder}/.cargo/config.toml"));
+        let content = self.read_contents(&path).ok()?.into_iter().next()?;
+        let file: toml::Table = toml::from_str(std::str::from_utf8(&content).ok()?).ok()?;
+        match file.get("alias")?.get(name)? {
+            toml::Value::String(line) => Some(line.split_whitespace().map(str::to_owned).collect()),
+            toml::Value::Array(words) => words.iter().map(|word| word.as_str().map(str::to_owned)).collect(),
+            _ => None,
+        }
+    }
+}
+
+/// Whether there is a file; a program that is not a script counts, too.
+fn text_exists(shell: &Shell<'_>, path: &str) -> bool {
+    !shell.read_contents(&super::tidy(path)).is_err_and(|unread| unread.is_missing())
+}
+
+/// Whether `pyproject.toml` defines a console script.
+fn python_script(text: &str, name: &str) -> bool {
+    let Ok(file) = toml::from_str::<toml::Table>(text) else { return false };
+    let scripts = [&["project", "scripts"][..], &["project", "gui-scripts"], &["tool", "poetry", "scripts"]];
+    scripts.iter().any(|path| {
+        let (first, rest) = path.split_first().map_or(("", &[][..]), |(first, rest)| (*first, rest));
+        let found = rest.iter().try_fold(file.get(first), |at, key| Some(at?.get(key)));
+        found.flatten().is_some_and(|scripts| scripts.get(name).is_some())
+    })
+}
+
+/// Whether `package.json` defines a program.
+fn node_script(text: &str, name: &str) -> bool {
+    let Ok(Json::Object(package)) = serde_json::from_str(text) else { return false };
+    match package.get("bin") {
+        Some(Json::Object(bins)) => bins.contains_key(name),
+        Some(Json::String(_)) => {
+            let own = package.get("name").and_then(Json::as_str).unwrap_or_default();
+            own.rsplit('/').next() == Some(name)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn projects_name_their_programs() {
+        assert!(python_script("[project.scripts]\nfrob = \"a:b\"", "frob"));
+        assert!(python_script("[tool.poetry.scripts]\nfrob = \"a:b\"", "frob"));
+        assert!(!python_script("[project]\nname = \"frob\"", "frob"));
+        assert!(node_script(r#"{"name": "@x/frob", "bin": "a.js"}"#, "frob"));
+        assert!(node_script(r#"{"name": "x", "bin": {"frob": "a.js"}}"#, "frob"));
+        assert!(!node_script(r#"{"name": "frob"}"#, "frob"));
+    }
+}
