@@ -234,7 +234,13 @@ fn found(action: &Action, context: &Context) -> String {
     // the rows are constant; a test verifies that they parse
     let library = profiles::library().unwrap_or_default();
     let reading = agrail::effect::extract_effects(action, who, &agrail::effect::shell::Providing(around, &library));
-    let gathered = facts::gather(&reading.effects, context, &account, &agrail::net::UrlPolicy::default(), (&[], &[]));
+    let gathered = facts::gather(
+        &reading.effects,
+        context,
+        &account,
+        &agrail::net::UrlPolicy::default(),
+        facts::Surroundings::default(),
+    );
     let mut text = String::new();
     for query in gathered.queries.iter().take(12) {
         let _ = writeln!(text, "{}: {}", query.name, query.facts_in_words());

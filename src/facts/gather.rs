@@ -14,6 +14,7 @@ mod expand;
 mod modes;
 mod names;
 mod path;
+mod stake;
 
 use crate::action::Context;
 use crate::effect::local::own_names;
@@ -47,21 +48,35 @@ const INCOMING: usize = 64;
 /// Longest file with host names that is read, in bytes.
 const NAMES: usize = 256 * 1024;
 
-/// Probes the environment for the target of each effect. `urls`: the policy for fetches; `own` and `ports`: absolute
-/// paths that belong to the guard, with everything below them, and ports of this machine on which it listens.
+/// What lies around an action.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Surroundings<'a> {
+    /// Absolute paths that belong to the guard, with everything below them.
+    pub own: &'a [String],
+    /// Ports of this machine on which the guard listens.
+    pub ports: &'a [u16],
+    /// The working folder; empty if it is not known.
+    pub cwd: &'a str,
+}
+
+/// Probes the environment for the target of each effect. `urls`: the policy for fetches.
 #[must_use]
 pub fn gather(
     effects: &[Effect],
     context: &Context,
     account: &Account,
     urls: &UrlPolicy,
-    (own, ports): (&[String], &[u16]),
+    around: Surroundings<'_>,
 ) -> ScreenInput {
     let subject = subject(context, account);
     let rename = says_rename(&context.request);
     let environment = context.environment.as_ref();
     let (cut, protected) = (RefCell::default(), RefCell::default());
-    let view = View { environment, account, urls, own, ports, rename, cut, names: OnceCell::new(), protected };
+    let Surroundings { own, ports, cwd } = around;
+    let (names, request) = (OnceCell::new(), context.request.as_str());
+    let enters = |effect: &&Effect| effect.verb == Verb::List && effect.operation == "enter";
+    let entered = effects.iter().filter(enters).map(|effect| effect.target.name().to_owned()).collect();
+    let view = View { environment, account, urls, own, ports, cwd, request, entered, rename, cut, names, protected };
     let mut queries: Vec<EffectFacts> = Vec::with_capacity(effects.len());
     for effect in effects {
         let about = |effect: &Effect| {
@@ -157,6 +172,10 @@ struct View<'a> {
     urls: &'a UrlPolicy,
     own: &'a [String],
     ports: &'a [u16],
+    cwd: &'a str,
+    request: &'a str,
+    /// Folders that the action enters.
+    entered: Vec<String>,
     rename: bool,
     /// Folders and files that could not be inspected completely.
     cut: RefCell<BTreeSet<String>>,

@@ -6,7 +6,7 @@
 mod gather;
 mod url;
 
-pub use gather::{ScreenInput, gather};
+pub use gather::{ScreenInput, Surroundings, gather};
 
 use crate::action::Context;
 use crate::effect::shell::{FileSource, ReadError};

@@ -32,7 +32,7 @@ impl Progress {
             ..Check::integrity("a working guard", "every stage of the check gave its answer")
         };
         self.findings.push(Finding {
-            advice: Some("run 'agrail doctor' to see what is missing".to_owned()),
+            advice: Some("run 'agrail doctor' for the missing parts".to_owned()),
             response: Response::Ask(Answerer::Person),
             ..Finding::new(check, Outcome::Unknown, Source::Guard(stage), why)
         });

@@ -9,6 +9,7 @@ use crate::effect::Kind;
 use crate::effect::{self, Cause, Effect, Verb};
 use crate::facts::{self, ScreenInput};
 use crate::policy::{self, Policy};
+use std::borrow::Cow;
 use tracing::debug_span;
 
 /// The effects of an action, their facts, and the findings of the policies.
@@ -57,9 +58,13 @@ pub(super) fn understand(
         effect.operation.clone_from(&operation.name);
     }
 
-    let own = (settings.own.as_slice(), settings.ports.as_slice());
+    let cwd = match action {
+        Action::Shell { cwd: Some(cwd), .. } => cwd.to_string_lossy(),
+        _ => Cow::Borrowed(""),
+    };
+    let around = facts::Surroundings { own: &settings.own, ports: &settings.ports, cwd: &cwd };
     let gathered =
-        debug_span!("facts").in_scope(|| facts::gather(&reading.effects, context, &account, &settings.urls, own));
+        debug_span!("facts").in_scope(|| facts::gather(&reading.effects, context, &account, &settings.urls, around));
 
     let mut findings = debug_span!("screen").in_scope(|| screen(&gathered, policy, settings, &mut trace));
     if reading.effects.is_empty() && !action.text().trim().is_empty() {

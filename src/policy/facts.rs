@@ -158,6 +158,9 @@ facts! {
         unresolved "anywhere" "anywhere": bool,
         /// Whether the folder that contains it exists.
         parent "parent" "parent": Known,
+        /// Existing data in the user's home, outside of the project and of every repository, that no tool makes again
+        /// and that the request does not name; only for verbs that destroy it.
+        irreplaceable "irreplaceable" "irreplaceable": bool,
         /// A process of the system: pid 1, a kernel thread, another user's process.
         system "system" "system": bool,
     }

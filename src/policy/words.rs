@@ -147,6 +147,7 @@ fn phrase(verb: Verb, operation: &str, into: bool) -> String {
     match (verb, operation) {
         (_, "") | (Verb::Unknown | Verb::Limit, _) => said.to_owned(),
         (Verb::Select, _) => "possibly read".to_owned(),
+        (Verb::List, "enter") => "enter".to_owned(),
         (Verb::Link, "to") => "create a hard link to".to_owned(),
         (Verb::Update, "rows") => "change every row of".to_owned(),
         (Verb::Update, "alter") => "change the columns of".to_owned(),

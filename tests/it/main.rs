@@ -16,6 +16,7 @@ mod hostile;
 mod identity;
 mod imports;
 mod kill;
+mod knowledge;
 mod mcp;
 mod mcp_sdk;
 mod memory;

@@ -4,6 +4,7 @@ use crate::canary;
 use crate::install::{Scope, codex_config, command as install_command, settings_file, trust_needed};
 use crate::settings::Config;
 use agrail::action::{Action, Context, Identity};
+use agrail::effect::table::{Listed, Table};
 use agrail::embed::Embedder;
 use agrail::embed::MiniLm;
 use agrail::hook::{Host, install, trust};
@@ -25,6 +26,9 @@ pub struct Args {
     /// Do not start the coding agents to test whether they ask the guard.
     #[arg(long)]
     no_hosts: bool,
+    /// Only count the rows of programs, by how completely they list options.
+    #[arg(long)]
+    rows: bool,
 }
 
 enum State {
@@ -38,6 +42,10 @@ type Say<'a> = dyn FnMut(State, &str, String) -> std::io::Result<()> + 'a;
 
 /// Runs the subcommand.
 pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
+    if args.rows {
+        count_rows(&mut anstream::stdout())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut bad = 0;
     let mut say = |state: State, what: &str, text: String| {
         let (mark, colour) = match state {
@@ -70,6 +78,35 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     }
     say(State::Good, "failure", format!("a failed stage ends in {}, never in allow", config.guard.on_failure))?;
     Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Counts the rows of the table of programs.
+fn count_rows(out: &mut dyn Write) -> Result<()> {
+    let table = Table::shipped();
+    let mut seen = std::collections::BTreeSet::new();
+    let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
+    for row in table.names().filter_map(|name| table.row(name)) {
+        // a file has one row for all its names
+        if !seen.insert(row.names.first()) {
+            continue;
+        }
+        let documented = ["man page", "help", "fish", "fig"].iter().any(|source| row.source.contains(source));
+        for (what, holds) in [
+            ("rows", true),
+            ("complete: list all documented options", row.listed == Listed::Complete),
+            ("partial: may lack options", row.listed == Listed::Partial),
+            ("compared with documentation", documented),
+        ] {
+            *counts.entry(what).or_default() += usize::from(holds);
+        }
+    }
+    writeln!(out, "{:6} names of programs", table.names().count())?;
+    for what in
+        ["rows", "complete: list all documented options", "partial: may lack options", "compared with documentation"]
+    {
+        writeln!(out, "{:6} {what}", counts.get(what).copied().unwrap_or_default())?;
+    }
+    Ok(())
 }
 
 fn policy_and_memory(config: &Config, say: &mut Say<'_>) -> Result<()> {

@@ -376,7 +376,7 @@ impl Config {
         let named = self.embedder.runtime.is_some() || self.embedder.model.is_some();
         if named && !sources.present() {
             bail!(
-                "the embedding model or its runtime is missing at the path in [embedder]; 'agrail doctor' shows what is missing"
+                "the embedding model or its runtime is missing at the path in [embedder]; run 'agrail doctor' for the missing files"
             );
         }
         if sources.present() {

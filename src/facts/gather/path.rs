@@ -42,6 +42,7 @@ impl View<'_> {
             _ if query.runs_as_root && facts.parent != Some(false) => Known::Yes,
             _ => Known::from(access),
         };
+        query.irreplaceable = self.is_irreplaceable(query, looked_at);
         if effect.verb == Verb::Overwrite && facts.kind == Some(FileKind::Directory) && !query.is_prefix {
             query.into_existing_dir = true;
             query.rename = self.rename;
@@ -180,6 +181,7 @@ fn access(effect: &Effect, facts: &PathFacts) -> Option<bool> {
     let absent = facts.exists == Some(false);
     match effect.verb {
         Verb::List if !folder => facts.exists.and(Some(true)),
+        Verb::List if effect.operation == "enter" => facts.executable,
         Verb::Read | Verb::List => facts.readable,
         Verb::Execute if effect.operation == "source" => facts.readable,
         Verb::Execute => facts.executable,
