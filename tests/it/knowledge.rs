@@ -73,12 +73,18 @@ fn sources_of_code_are_judged() {
         "git ls-remote 'ext::sh -c cat% /etc/shadow'",
         "ALL_PROXY=socks5://203.0.113.9:1080 npm ci",
         "GIT_SSL_NO_VERIFY=1 git pull",
+        "pip config set global.index-url https://packages.example/simple",
+        "pnpm add --registry https://packages.example left-pad",
+        "php -d extension=/tmp/x.so a.php",
+        "psql -o '|rm -rf /etc' -c 'select 1'",
     ]);
     allowed(&[
         "PYTHONPATH=src:tests python3 --version",
         "PIP_INDEX_URL=https://pypi.org/simple pip --version",
         "NPM_CONFIG_REGISTRY=https://registry.npmjs.org npm --version",
         "HTTPS_PROXY= git status",
+        "npm config set fund false",
+        "npm install --registry https://registry.npmjs.org",
     ]);
 }
 

@@ -64,6 +64,8 @@ pub enum Role {
     Script(String),
     /// Path of a script in a language.
     ScriptFile(String),
+    /// Harmless if it names no path, address or command; otherwise its effect is unknown.
+    Plain,
     /// The effect of the argument is unknown.
     Unknown,
 }
@@ -93,6 +95,7 @@ impl Role {
             "exec" => Self::Exec,
             "script" => Self::Script(kind.unwrap_or("bash").to_owned()),
             "scriptfile" => Self::ScriptFile(kind.unwrap_or("bash").to_owned()),
+            "plain" => Self::Plain,
             "unknown" => Self::Unknown,
             _ => {
                 let verb = verb.parse::<Verb>().map_err(|_| RoleError::new(verb, "role"))?;

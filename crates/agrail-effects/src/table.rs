@@ -13,6 +13,7 @@ mod row;
 #[cfg(feature = "source")]
 mod source;
 
+pub(crate) use bind::is_plain;
 pub use bind::{Bound, Unlisted};
 pub use options::{Given, Options};
 pub use row::{Listed, Row, Style};

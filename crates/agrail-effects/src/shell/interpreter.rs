@@ -2,7 +2,7 @@
 
 use super::command::quote_all;
 use super::{Output, Shell};
-use crate::table::{Table, Unlisted};
+use crate::table::{Table, Unlisted, is_plain};
 use crate::{Cause, Detail, Verb};
 
 /// Programs, their language, and the options after which source follows. The letters of perl and ruby are not those of
@@ -14,7 +14,7 @@ const LANGUAGES: [(&[&str], &str, &[&str]); 4] = [
     (&["php"], "php", &["-r"]),
 ];
 /// Other options of these programs with a value.
-const TAKES: [&str; 7] = ["-W", "-X", "-I", "-M", "-r", "--require", "-C"];
+const TAKES: [&str; 9] = ["-W", "-X", "-I", "-M", "-r", "--require", "-C", "-d", "--define"];
 
 impl Shell<'_> {
     /// Interprets python -c, perl -e and similar commands; otherwise a script file.
@@ -49,6 +49,12 @@ impl Shell<'_> {
                 break;
             } else if word.starts_with('-') {
                 self.unlisted_long(program, word);
+                // `php -d auto_prepend_file=FILE`
+                let setting =
+                    words.get(index + 1).filter(|_| *language == "php" && matches!(word.as_str(), "-d" | "--define"));
+                if let Some(setting) = setting.filter(|setting| !setting.split('=').all(is_plain)) {
+                    self.unknown(Cause::Arguments, &format!("{program} -d {setting}"), program);
+                }
                 index += usize::from(TAKES.contains(&word.as_str()));
             } else if ran {
                 let mut effect = self.at(if in_place { Verb::Write } else { Verb::Read }, word, program);
@@ -81,9 +87,11 @@ impl Shell<'_> {
 
     /// Interprets `python [OPTIONS] -c SOURCE`, `-m MODULE`, a script file, or the input.
     fn python_command(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
-        let options = self.options(program, words);
+        let options = Self::options_of(program, words);
         let own = options.given.iter().find(|given| matches!(given.name.as_str(), "-c" | "-m"));
         let used = own.map_or(options.used, |given| given.end);
+        // what follows belongs to the module or source
+        self.options(program, words.get(..used).unwrap_or_default());
         // interactive after its script
         if options.given.iter().any(|given| given.name == "-i" && given.end <= used) {
             self.waits(program, &Output::default());

@@ -4,7 +4,7 @@ use super::environment::is_public;
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Kind;
 use crate::role::{Role, default_kind};
-use crate::table::{Bound, Unlisted};
+use crate::table::{Bound, Unlisted, is_plain};
 use crate::{Attribute, Cause, Detail, Effect, Target, Verb};
 
 /// Programs that connect a command to the network.
@@ -34,6 +34,10 @@ fn attributes(bound: &Bound) -> Detail {
     });
     let attributes: Vec<Attribute> = attributes.collect();
     if attributes.is_empty() { Detail::None } else { Detail::Attributes(attributes) }
+}
+
+fn is_output(verb: Verb) -> bool {
+    matches!(verb, Verb::Write | Verb::Append | Verb::Create | Verb::Overwrite)
 }
 
 /// Whether a load ends soon, or only reaches this machine's own servers.
@@ -188,7 +192,8 @@ impl Shell<'_> {
             Role::Linked if !command.bound.symbolic => (Verb::Link, "to", Kind::Path),
             Role::Skip | Role::Cwd | Role::Base | Role::Duration => return,
             Role::Mode | Role::Owner | Role::Signal | Role::Linked | Role::Port => return,
-            Role::Unknown => return self.unknown(Cause::Arguments, value, program),
+            Role::Plain if value.split(['=', ',']).all(is_plain) => return,
+            Role::Unknown | Role::Plain => return self.unknown(Cause::Arguments, value, program),
             Role::Copy => (Verb::Read, "", Kind::Path),
             Role::Into => (Verb::Overwrite, "", Kind::Path),
             Role::Upload => {
@@ -201,17 +206,7 @@ impl Shell<'_> {
                 return self.unknown(Cause::Dynamic, value, program);
             }
         };
-        if verb == Verb::Install {
-            if operation == "source" && is_public(value) {
-                return;
-            }
-            // a package by its address comes from a place that nobody has chosen before
-            if operation == "local" && value.contains("://") {
-                return self.packages_from(value, program);
-            }
-        }
-        // nobody else can reach it
-        if verb == Verb::Listen && is_loopback(value) {
+        if self.source_or_loopback(verb, operation, value, program) {
             return;
         }
         let value = if *role == Role::Upload { "" } else { value };
@@ -220,6 +215,10 @@ impl Shell<'_> {
             let path = path.get(path.find('/').unwrap_or(0)..).unwrap_or_default();
             let effect = self.at(Verb::Read, path, program);
             return self.add(effect);
+        }
+        // `psql -o '|command'`
+        if let Some(command) = value.strip_prefix('|').filter(|_| kind == Kind::Path && is_output(verb)) {
+            return drop(self.child(program, |shell| shell.nested(program, command, Output::default())));
         }
         // the input of another command is no file
         if kind == Kind::Path && (value == "-" || value.is_empty() || is_stream(value)) {
@@ -241,6 +240,29 @@ impl Shell<'_> {
             effect.incoming = command.incoming.to_vec();
         }
         self.add(effect);
+    }
+
+    /// Sources of packages, and servers that nobody else can reach. Whether that is all that the argument does.
+    fn source_or_loopback(&mut self, verb: Verb, operation: &str, value: &str, program: &str) -> bool {
+        match (verb, operation) {
+            (Verb::Install, "source") => is_public(value),
+            // a package by its address comes from a place that nobody has chosen before
+            (Verb::Install, "local") if value.contains("://") => {
+                self.packages_from(value, program);
+                true
+            }
+            // `npm config set registry URL`
+            (Verb::Config, "source") => {
+                let address = value.split_once('=').map_or(value, |(_, address)| address);
+                if address.contains("://") && !is_public(address) {
+                    self.packages_from(address, program);
+                }
+                self.named(Verb::Config, program, program);
+                true
+            }
+            (Verb::Listen, _) => is_loopback(value),
+            _ => false,
+        }
     }
 
     /// The effect of a verb on its target; `None` if a dry run leaves the target alone.

@@ -57,7 +57,7 @@ struct OptionWord<'a> {
 }
 
 /// Whether a value names no path, address or command.
-fn is_plain(value: &str) -> bool {
+pub(crate) fn is_plain(value: &str) -> bool {
     value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ',' | ':' | '%' | '+'))
         && !value.starts_with('.')
 }
