@@ -6,15 +6,10 @@
 
 mod results;
 mod run;
-pub mod sandbox;
 mod trace;
 
+pub use agrail_roots as sandbox;
+use agrail_roots::with_causes;
 pub use results::{ResultLine, ResultsError, read_results};
 pub use run::{Asked, Case, PutError, put, replay, replay_by, replay_one};
 pub use trace::{Expected, Trace, TraceError, read_traces};
-
-/// An error and its causes in one line, for a record that outlives the error.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}

@@ -35,7 +35,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 
-pub use self::error::RootError;
+pub use self::error::{RootError, with_causes};
 
 use self::error::failed;
 use self::keeper::{Event, Order, Report, keep, next_report};

@@ -80,3 +80,9 @@ pub enum RootError {
 pub(super) fn failed<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> RootError {
     move |source| RootError::System { what: what.into(), source: source.into() }
 }
+
+/// An error and its causes in one line, for a record that outlives the error.
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}

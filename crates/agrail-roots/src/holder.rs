@@ -14,11 +14,10 @@ use rustix::process::{Signal, WaitOptions};
 use rustix::thread::UnshareFlags;
 
 use super::account::add_user;
-use super::error::{RootError, failed};
+use super::error::{RootError, failed, with_causes};
 use super::keeper::{MARK, Order, Report, unshare};
 use super::mounts::{PLAIN, host_devices, make_directory, mount, mount_dev, mount_overlay, mount_proc};
 use super::{LAYER_SIZE, USER, privileges};
-use crate::replay::with_causes;
 
 /// Most bytes of a set-up's output that are kept.
 const OUTPUT_LIMIT: usize = 16 * 1024;
