@@ -4,23 +4,70 @@
 //! value: it is not constant, and a function has both bodies. So `X=/etc; false && X=/tmp; rm -rf $X` is not mistaken
 //! for a deletion in `/tmp`.
 
+use super::decided::matches_item;
 use super::state::State;
 use super::word::children;
-use super::{Output, Shell};
+use super::{Output, Shell, UNKNOWN_SPAN};
 use tree_sitter::Node;
 
 impl Shell<'_> {
-    /// Interprets `if` and `case`: each branch starts in a state in which earlier branches may have run.
-    pub(crate) fn choice(&mut self, node: Node<'_>, source: &str, stdin: &Output) -> Output {
+    /// Interprets `if`: each branch that may be taken starts in a state in which earlier branches may have run.
+    pub(crate) fn conditional(&mut self, node: Node<'_>, source: &str, stdin: &Output) -> Output {
         let before = self.state.fork();
         let mut output = Output::silent();
+        let (mut in_body, mut decided) = (false, None);
         for child in children(node) {
-            if matches!(child.kind(), "elif_clause" | "else_clause" | "case_item") {
-                self.state.join(&before);
+            match child.kind() {
+                "then" => in_body = true,
+                "elif_clause" | "else_clause" if decided == Some(true) => self.skip(child),
+                "elif_clause" => {
+                    self.state.join(&before);
+                    output = super::syntax::join(output, self.conditional(child, source, stdin));
+                }
+                "else_clause" => {
+                    self.state.join(&before);
+                    output = super::syntax::join(output, self.statement(child, source, stdin.clone()));
+                }
+                _ if !child.is_named() => {}
+                _ if in_body && decided == Some(false) => self.skip(child),
+                _ => {
+                    output = super::syntax::join(output, self.statement(child, source, stdin.clone()));
+                    if !in_body {
+                        decided = self.decided(child, source);
+                    }
+                }
             }
-            if child.is_named() && !is_word(child.kind()) {
-                output = super::syntax::join(output, self.statement(child, source, stdin.clone()));
+        }
+        self.state.join(&before);
+        output
+    }
+
+    /// Interprets `case`: each item that may match starts in a state in which earlier items may have run.
+    pub(crate) fn case(&mut self, node: Node<'_>, source: &str, stdin: &Output) -> Output {
+        let value = node.child_by_field_name("value").map(|value| self.text(value, source));
+        let items: Vec<Node<'_>> = children(node).into_iter().filter(|child| child.kind() == "case_item").collect();
+        // `;&` goes on with the next item, whatever its patterns are
+        let falls_through = items.iter().any(|item| item.child_by_field_name("fallthrough").is_some());
+        let value = value.filter(|text| !text.contains(UNKNOWN_SPAN) && !falls_through);
+        let before = self.state.fork();
+        let (mut output, mut taken) = (Output::silent(), false);
+        for item in items {
+            let matches = value.as_deref().and_then(|value| matches_item(item, value, source));
+            if matches == Some(false) || taken {
+                self.skip(item);
+                continue;
             }
+            self.state.join(&before);
+            let mut in_body = false;
+            for child in children(item) {
+                match child.kind() {
+                    ")" => in_body = true,
+                    _ if !child.is_named() => {}
+                    _ if in_body => output = super::syntax::join(output, self.statement(child, source, stdin.clone())),
+                    _ => self.walk_substitutions(child, source),
+                }
+            }
+            taken |= matches == Some(true);
         }
         self.state.join(&before);
         output
@@ -59,20 +106,6 @@ impl Shell<'_> {
         }
         output
     }
-}
-
-fn is_word(kind: &str) -> bool {
-    matches!(
-        kind,
-        "word"
-            | "string"
-            | "raw_string"
-            | "concatenation"
-            | "variable_name"
-            | "number"
-            | "simple_expansion"
-            | "expansion"
-    )
 }
 
 /// The parts of nested lists from left to right, each with the operator before it.

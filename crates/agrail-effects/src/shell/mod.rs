@@ -1,7 +1,8 @@
 //! Effects of shell scripts, found with a real parser (tree-sitter-bash).
 //!
 //! 1. [`syntax`] walks the syntax tree in the order of execution: lists, pipes, functions; `loops` and `redirect` have
-//!    their own files. `branch` treats code that may not run, `state` holds the state that a child inherits.
+//!    their own files. `branch` treats code that may not run, `decided` conditions that are certain, `state` holds the
+//!    state that a child inherits. `respell` rewrites what the parser does not know.
 //! 2. [`word`] expands words as far as they are constant: quotes, variables, `~`, braces, substitutions. `parameter`
 //!    expands the forms of `${…}` with all their possible values.
 //! 3. [`command`] looks a program up in the table of command semantics; `roles` adds the effects of its arguments, and
@@ -17,6 +18,7 @@ mod branch;
 mod builtins;
 pub mod command;
 mod content;
+mod decided;
 mod environment;
 pub use typed::TYPED;
 mod finder;
@@ -33,6 +35,7 @@ mod privilege;
 mod project;
 mod quoting;
 mod redirect;
+mod respell;
 mod roles;
 mod sed;
 mod sh;

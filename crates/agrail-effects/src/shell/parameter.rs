@@ -186,6 +186,21 @@ impl Shell<'_> {
         values.iter().for_each(|value| self.evaluated(value));
     }
 
+    /// Evaluates arithmetic. A variable that it may assign is not constant any more.
+    pub(crate) fn arithmetic(&mut self, text: &str) {
+        self.named_values(text);
+        let compared = ["==", "!=", "<=", ">="]
+            .iter()
+            .fold(text.replace("<<=", "=").replace(">>=", "="), |text, sign| text.replace(sign, " "));
+        if compared.contains('=') || text.contains("++") || text.contains("--") {
+            for (name, values) in self.state.variables.iter_mut() {
+                if text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name) {
+                    *values = hole();
+                }
+            }
+        }
+    }
+
     /// Evaluates text that the shell evaluates although it was a plain string: subscripts, arithmetic, prompts. Its
     /// command substitutions run.
     pub(crate) fn evaluated(&mut self, text: &str) {

@@ -1,5 +1,6 @@
 //! The walk over the syntax tree, in the order of execution.
 
+use super::respell::{end_assignments, loop_over_arguments, plainer};
 use super::word::children;
 use super::{MAX_DEPTH, MAX_SOURCE, MAX_STEPS, Output, Shell, UNKNOWN_SPAN};
 use crate::Cause;
@@ -19,28 +20,14 @@ pub(super) fn parse(source: &str) -> Option<Tree> {
     })
 }
 
-/// The text without two things that the shell takes literally and the parser does not: a `$` that begins nothing, and a
-/// final `\` (dropped here, so that the command has one argument less). `None` if there is neither.
-fn plainer(text: &str) -> Option<String> {
-    let body = text.trim_end_matches('\n');
-    let slashes = body.len() - body.trim_end_matches('\\').len();
-    let body = if slashes % 2 == 1 { body.get(..body.len() - 1)? } else { body };
-    let mut out = String::with_capacity(body.len() + 8);
-    let (mut single, mut escaped) = (false, false);
-    let mut rest = body.chars().peekable();
-    while let Some(c) = rest.next() {
-        let begins = |n: &char| n.is_ascii_alphanumeric() || "_{('\"#?$!*@-".contains(*n);
-        if c == '\'' && !escaped {
-            single = !single;
-        }
-        if c == '$' && !single && !escaped && !rest.peek().is_some_and(begins) {
-            out.push('\\');
-        }
-        escaped = c == '\\' && !escaped && !single;
-        out.push(c);
-    }
-    out.push('\n');
-    (out != text).then_some(out)
+/// Another spelling of the text that parses without a problem, and its tree.
+fn respelt(text: &str) -> Option<(String, Tree)> {
+    let looped = loop_over_arguments(text);
+    let both = looped.as_deref().and_then(plainer);
+    [looped, plainer(text), both].into_iter().flatten().find_map(|other| {
+        let tree = parse(&other).filter(|tree| problem(tree.root_node()).is_none())?;
+        Some((other, tree))
+    })
 }
 
 impl Shell<'_> {
@@ -54,17 +41,17 @@ impl Shell<'_> {
         let source = source.trim_start().strip_prefix("$ ").unwrap_or(source);
         // tree-sitter parses a trailing comment or heredoc only with a line end
         let text = if source.ends_with('\n') { source.to_owned() } else { format!("{source}\n") };
+        let text = end_assignments(&text).unwrap_or(text);
         let Some(mut tree) = parse(&text) else {
             self.unknown(Cause::Parse, "the shell parser gave up", "shell");
             return Output::default();
         };
         let mut text = text;
         if problem(tree.root_node()).is_some()
-            && let Some(plainer) = plainer(&text)
-            && let Some(other) = parse(&plainer).filter(|t| problem(t.root_node()).is_none())
+            && let Some((other, parsed)) = respelt(&text)
         {
-            self.step(|| "read with a bare $ or a last \\ taken literally, as the shell does".to_owned());
-            (text, tree) = (plainer, other);
+            self.step(|| "spelt in another way that the parser knows".to_owned());
+            (text, tree) = (other, parsed);
         }
         self.depth += 1;
         if let Some(problem) = problem(tree.root_node()) {
@@ -83,6 +70,15 @@ impl Shell<'_> {
     pub(super) fn see(&mut self, node: Node<'_>) {
         if let Some(seen) = self.seen.last_mut() {
             seen.insert(node.id());
+        }
+    }
+
+    /// Notes that a node and all below it do not run.
+    pub(super) fn skip(&mut self, node: Node<'_>) {
+        let mut open = vec![node];
+        while let Some(node) = open.pop() {
+            self.see(node);
+            open.extend(children(node));
         }
     }
 
@@ -135,7 +131,13 @@ impl Shell<'_> {
             "for_statement" => self.for_loop(node, source, stdin),
             "while_statement" | "c_style_for_statement" => self.while_loop(node, source, stdin),
             "test_command" => {
-                self.named_values(node.utf8_text(source.as_bytes()).unwrap_or_default());
+                let text = node.utf8_text(source.as_bytes()).unwrap_or_default();
+                let compares = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"].iter().any(|sign| text.contains(sign));
+                if compares && text.starts_with("[[") {
+                    self.arithmetic(text)
+                } else {
+                    self.named_values(text)
+                }
                 self.walk_substitutions(node, source);
                 self.evaluate_words(node, source);
                 Output::silent()
@@ -143,19 +145,14 @@ impl Shell<'_> {
             "heredoc_body" | "comment" => Output::silent(),
             "file_redirect" | "herestring_redirect" => self.redirect(node, source, &Output::default(), false),
             "ERROR" => self.block(node, source, stdin),
-            "case_statement" => {
-                if let Some(value) = node.child_by_field_name("value") {
-                    self.walk_substitutions(value, source);
-                }
-                self.choice(node, source, &stdin)
-            }
-            "if_statement" => self.choice(node, source, &stdin),
+            "case_statement" => self.case(node, source, &stdin),
+            "if_statement" => self.conditional(node, source, &stdin),
             "list" => self.list(node, source, &stdin),
             "case_item" | "elif_clause" | "else_clause" | "do_group" | "compound_statement" | "negated_command"
             | "program" => {
                 let text = node.utf8_text(source.as_bytes()).unwrap_or_default();
                 if text.starts_with("((") {
-                    self.named_values(text);
+                    self.arithmetic(text);
                 }
                 self.block(node, source, stdin)
             }

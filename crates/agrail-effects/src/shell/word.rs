@@ -154,7 +154,7 @@ impl Shell<'_> {
             }
             _ => {
                 self.walk_substitutions(node, source);
-                self.named_values(raw);
+                self.arithmetic(raw);
                 let inner = raw.trim_start_matches("$((").trim_end_matches("))").trim();
                 if inner.parse::<i64>().is_ok() { into.push_str(inner) } else { into.push(UNKNOWN_SPAN) }
             }
@@ -247,6 +247,7 @@ impl Shell<'_> {
             "USER" | "LOGNAME" => one(&self.user),
             "PWD" => one(self.state.cwd.as_deref().filter(|c| !c.is_empty()).unwrap_or(&UNKNOWN_SPAN.to_string())),
             "IFS" => one(" "),
+            "OSTYPE" if super::decided::SYSTEM == Some("Linux") => one("linux-gnu"),
             "SHELL" => one("/bin/bash"),
             "@" | "*" => {
                 if self.state.arguments.is_empty() {
