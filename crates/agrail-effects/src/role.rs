@@ -58,6 +58,8 @@ pub enum Role {
     Upload,
     /// This argument and all after it are a command line.
     Run,
+    /// An argument of the code that the program runs: neither it nor any after it is an option of the program.
+    Rest,
     /// A program that runs without arguments.
     Exec,
     /// Source text in a language.
@@ -92,6 +94,7 @@ impl Role {
             "duration" => Self::Duration,
             "upload" => Self::Upload,
             "run" => Self::Run,
+            "rest" => Self::Rest,
             "exec" => Self::Exec,
             "script" => Self::Script(kind.unwrap_or("bash").to_owned()),
             "scriptfile" => Self::ScriptFile(kind.unwrap_or("bash").to_owned()),

@@ -183,7 +183,8 @@ fn access(effect: &Effect, facts: &PathFacts) -> Option<bool> {
         Verb::List if !folder => facts.exists.and(Some(true)),
         Verb::List if effect.operation == "enter" => facts.executable,
         Verb::Read | Verb::List => facts.readable,
-        Verb::Execute if effect.operation == "source" => facts.readable,
+        // code that a program loads or interprets has to be readable only
+        Verb::Execute if facts.executable != Some(true) && !folder => facts.readable,
         Verb::Execute => facts.executable,
         // a hard link to it: nothing is written now
         Verb::Link if effect.operation == "to" => None,

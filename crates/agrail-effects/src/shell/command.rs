@@ -28,6 +28,9 @@ const EVALUATES: [&str; 13] = [
     "getopts",
 ];
 
+/// Programs that install into the active virtual environment: names that begin so.
+const INTO_ENVIRONMENT: [&str; 2] = ["pip", "uv"];
+
 /// Wrappers that are keywords of the shell.
 const KEYWORDS: [&str; 5] = ["time", "builtin", "coproc", "noglob", "nocorrect"];
 
@@ -123,6 +126,9 @@ impl Shell<'_> {
         }
         let program = if name.contains('/') {
             let path = self.path(name);
+            if let Some(program) = self.dependency(&path) {
+                return self.run_dependency(&path, &program, arguments, stdin);
+            }
             let (folder, base) = path.rsplit_once('/').unwrap_or(("", &path));
             if !PROGRAM_FOLDERS.contains(&folder) {
                 return self.run_file(name, arguments, None);
@@ -136,6 +142,19 @@ impl Shell<'_> {
             return self.run_program(arguments, stdin);
         }
         self.run_named(&program, arguments, stdin)
+    }
+
+    /// Interprets a program among the dependencies of the project, with their folder first in `PATH`.
+    fn run_dependency(&mut self, path: &str, program: &str, arguments: &[String], stdin: Output) -> Output {
+        self.add(Effect::new(Verb::Execute, Target::Path(path.to_owned()), program));
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let before = self.state.variables.insert("PATH".to_owned(), vec![format!("{folder}:{UNKNOWN_SPAN}")]);
+        let output = self.run_named(program, arguments, stdin);
+        match before {
+            Some(before) => self.state.variables.insert("PATH".to_owned(), before),
+            None => self.state.variables.remove("PATH"),
+        };
+        output
     }
 
     /// Interprets a program by its row; `frob@latest` is `frob`.
@@ -205,7 +224,13 @@ impl Shell<'_> {
             }
         }
         let files = self.files.clone();
+        let from = self.reading.effects.len();
         self.effects(program, arguments, &bound, &stdin);
+        if INTO_ENVIRONMENT.iter().any(|name| program.starts_with(name)) && self.in_environment() {
+            let installs = |effect: &&mut Effect| effect.verb == Verb::Install && effect.operation.is_empty();
+            let added = self.reading.effects.iter_mut().skip(from);
+            added.filter(installs).for_each(|effect| "local".clone_into(&mut effect.operation));
+        }
         let network = super::output::connects(&bound);
         let asked = |role: &Role| matches!(role, Role::Act { verb: Verb::Send, kind: Kind::Url, .. });
         let downloads = network || bound.arguments.iter().any(|(role, _, _)| asked(role));

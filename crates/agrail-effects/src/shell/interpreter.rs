@@ -30,6 +30,7 @@ impl Shell<'_> {
         {
             self.waits(program, &Output::default());
         }
+        self.changes_by_options(program, words, &Self::options_of(program, words));
         let (mut index, mut in_place, mut ran) = (0, false, false);
         while let Some(word) = words.get(index) {
             if loads(word) {
@@ -55,7 +56,9 @@ impl Shell<'_> {
                 if let Some(setting) = setting.filter(|setting| !setting.split('=').all(is_plain)) {
                     self.unknown(Cause::Arguments, &format!("{program} -d {setting}"), program);
                 }
-                index += usize::from(TAKES.contains(&word.as_str()));
+                let long =
+                    word.starts_with("--") && Table::shipped().row(program).is_some_and(|row| row.has_value(word));
+                index += usize::from(long || TAKES.contains(&word.as_str()));
             } else if ran {
                 let mut effect = self.at(if in_place { Verb::Write } else { Verb::Read }, word, program);
                 if in_place {
@@ -127,6 +130,30 @@ impl Shell<'_> {
         }
     }
 
+    /// Interprets `python -m cProfile [OPTIONS] SCRIPT` and modules like it.
+    fn python_tool(&mut self, module: &str, rest: &[String]) -> Output {
+        let mut words = rest.iter().enumerate();
+        while let Some((at, word)) = words.next() {
+            let after = rest.get(at + 1..).unwrap_or_default();
+            match (word.as_str(), after.split_first()) {
+                ("-m", Some((own, rest))) => return self.python_module(own, rest),
+                ("-o", Some((file, _))) => {
+                    let effect = self.at(Verb::Write, file, module);
+                    self.add(effect);
+                    words.next();
+                }
+                ("-s", Some(_)) => drop(words.next()),
+                ("-t" | "--trace" | "-T" | "--trackcalls" | "--help" | "-h", _) => {}
+                // commands of the debugger, files of the tracer
+                (option, _) if option.starts_with('-') => {
+                    self.unknown(Cause::Option, &format!("{module} {option}"), module);
+                }
+                _ => return self.run_file(word, after, Some("python")),
+            }
+        }
+        Output::default()
+    }
+
     pub(crate) fn python_module(&mut self, module: &str, rest: &[String]) -> Output {
         match module {
             "http.server" | "SimpleHTTPServer" => {
@@ -138,8 +165,8 @@ impl Shell<'_> {
                     self.script("python", source, "python -m timeit");
                 }
             }
-            "json.tool" | "this" | "calendar" | "platform" | "site" | "sysconfig" | "doctest" | "tokenize" | "ast"
-            | "dis" => {}
+            "json.tool" | "this" | "calendar" | "platform" | "site" | "sysconfig" | "tokenize" | "ast" | "dis" => {}
+            "cProfile" | "profile" | "pdb" | "trace" => return self.python_tool(module, rest),
             "venv" | "ensurepip" => {
                 for path in rest.iter().filter(|w| !w.starts_with('-')) {
                     let effect = self.at(Verb::Create, path, "python");

@@ -1,5 +1,6 @@
 //! Programs of the project itself: console scripts, binaries of its packages, and aliases of cargo.
 
+use super::content::Content;
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::{Effect, Target, Verb};
 use serde_json::Value as Json;
@@ -29,6 +30,29 @@ impl Shell<'_> {
             self.add(effect);
         }
         Some(Output::default())
+    }
+
+    /// The program of a path among the dependencies of the project: `.venv/bin/python` is `python`. Not if this action
+    /// changes the file before.
+    pub(super) fn dependency(&self, path: &str) -> Option<String> {
+        let (folder, program) = path.rsplit_once('/')?;
+        let of_project = self.dependency_folders().any(|place| place == folder);
+        let known = of_project && crate::table::Table::shipped().row(program).is_some();
+        let unchanged =
+            || self.contents(path).iter().all(|content| matches!(content, Content::Before(at) if at == path));
+        (known && unchanged()).then(|| program.to_owned())
+    }
+
+    /// Whether a virtual environment of the project is active: its programs come first in `PATH`.
+    pub(super) fn in_environment(&self) -> bool {
+        let path = self.variable("PATH");
+        let [path] = path.as_slice() else { return false };
+        let first = path.split(':').next().unwrap_or_default();
+        self.dependency_folders().any(|place| place == first && place.ends_with("venv/bin"))
+    }
+
+    fn dependency_folders(&self) -> impl Iterator<Item = String> {
+        self.folders().into_iter().flat_map(|folder| INSTALLED.map(|place| format!("{folder}/{place}")))
     }
 
     /// The file of a module of the project, as `python -m` would run it.

@@ -190,7 +190,7 @@ impl Shell<'_> {
         let (verb, operation, kind) = match role {
             // a hard link is another name for the same file: a write to one is a write to the other
             Role::Linked if !command.bound.symbolic => (Verb::Link, "to", Kind::Path),
-            Role::Skip | Role::Cwd | Role::Base | Role::Duration => return,
+            Role::Skip | Role::Rest | Role::Cwd | Role::Base | Role::Duration => return,
             Role::Mode | Role::Owner | Role::Signal | Role::Linked | Role::Port => return,
             Role::Plain if value.split(['=', ',']).all(is_plain) => return,
             Role::Unknown | Role::Plain => return self.unknown(Cause::Arguments, value, program),

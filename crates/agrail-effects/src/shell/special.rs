@@ -54,7 +54,14 @@ impl Shell<'_> {
     pub(crate) fn options(&mut self, program: &str, words: &[String]) -> Options {
         let options = Self::options_of(program, words);
         self.unlisted_options(program, &options.unlisted, false, false);
+        self.changes_by_options(program, words, &options);
         options
+    }
+
+    /// Adds the effects of options on paths, by the roles of the row.
+    pub(super) fn changes_by_options(&mut self, program: &str, words: &[String], options: &Options) {
+        let bound = Table::shipped().row(program).map(|row| row.changes_of(options)).unwrap_or_default();
+        self.effects(program, words, &bound, &Output::default());
     }
 
     /// The options and the operands of a program that accepts options after operands. Options with an unknown effect are

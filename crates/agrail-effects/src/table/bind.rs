@@ -146,11 +146,12 @@ impl Row {
         }
     }
 
-    /// The number of operands before a command line that the program runs.
+    /// The number of operands before a command line that the program runs, or before the arguments of its code.
     pub(super) fn run_position(&self) -> Option<usize> {
         let pattern = self.operands.as_ref()?;
-        let at = pattern.before.iter().position(|s| s.role == Role::Run);
-        at.or_else(|| pattern.repeated.as_ref().filter(|s| s.role == Role::Run).map(|_| pattern.before.len()))
+        let ends = |slot: &&Slot| matches!(slot.role, Role::Run | Role::Rest);
+        let at = pattern.before.iter().position(|slot| ends(&slot));
+        at.or_else(|| pattern.repeated.as_ref().filter(ends).map(|_| pattern.before.len()))
     }
 
     pub(super) fn lookup<'a>(&'a self, parents: &[&'a Self], option: &str) -> Option<&'a Opt> {

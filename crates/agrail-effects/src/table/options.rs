@@ -6,8 +6,10 @@
 //! 2. A word that begins with `+` counts if the row lists an option that does (`set +o`).
 //! 3. Reading stops at the first operand, or after `--`. A program that permutes its arguments reads on.
 
-use super::bind::Unlisted;
+use super::bind::{Bound, Unlisted};
 use super::row::{Opt, Row, Style};
+use crate::role::Role;
+use crate::{Kind, Verb};
 
 /// One option that was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +96,33 @@ impl Row {
         }
         operands.extend(words.get(all.used..).unwrap_or_default().iter().cloned());
         (all, operands)
+    }
+
+    /// The values of given options that name a path which is changed or from which code is loaded.
+    #[must_use]
+    pub fn changes_of(&self, options: &Options) -> Bound {
+        let mut bound = Bound::default();
+        for given in &options.given {
+            let (Some(Opt::Role(roles)), Some(value)) = (self.options.get(&given.name), &given.value) else { continue };
+            let changes = |role: &&Role| match role {
+                Role::Act { verb, kind: Kind::Path, .. } => {
+                    matches!(
+                        verb,
+                        Verb::Write | Verb::Overwrite | Verb::Append | Verb::Create | Verb::Delete | Verb::Execute
+                    )
+                }
+                _ => false,
+            };
+            bound.arguments.extend(roles.iter().filter(changes).map(|role| (role.clone(), value.clone(), None)));
+        }
+        bound.option_values = bound.arguments.len();
+        bound
+    }
+
+    /// Whether the next word is the value of an option.
+    #[must_use]
+    pub fn has_value(&self, option: &str) -> bool {
+        self.options.get(option).is_some_and(Opt::takes_value)
     }
 
     /// Whether the row, one of its variants or its subcommands lists the option.

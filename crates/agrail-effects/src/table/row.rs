@@ -54,6 +54,8 @@ pub struct Row {
     pub listed: Listed,
     /// The documentation with which its options were compared; empty: none was found.
     pub source: String,
+    /// Package and version in whose run at least one example was observed; empty: none was.
+    pub observed: String,
     pub(super) style: Style,
     pub(super) options: BTreeMap<String, Opt>,
     /// Long names of short options.

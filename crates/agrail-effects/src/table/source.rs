@@ -36,6 +36,13 @@ struct RawRow {
     /// The documentation that the options were compared with.
     #[serde(default)]
     source: String,
+    /// Package and version in whose run the examples were observed.
+    #[serde(default)]
+    observed: String,
+    /// Options whose effect was not observed, by the reason.
+    #[serde(default)]
+    #[expect(dead_code, reason = "for readers of the table")]
+    unobserved: BTreeMap<String, String>,
     #[serde(default)]
     option: BTreeMap<String, String>,
     #[serde(default)]
@@ -230,6 +237,7 @@ fn compile(raw: RawRow, inherited: Style) -> Result<Row, Problem> {
         examples: raw.examples,
         listed: raw.options,
         source: raw.source,
+        observed: raw.observed,
         style,
         options,
         aliases,
