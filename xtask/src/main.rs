@@ -1,4 +1,4 @@
-//! Work on the repository itself: `cargo xtask rows import|lint|count`.
+//! Work on the repository itself: `cargo xtask rows import|lint|observe ...`.
 
 mod rows;
 
@@ -13,6 +13,7 @@ enum Command {
 }
 
 fn main() -> anyhow::Result<()> {
+    agrail_roots::dispatch();
     match Command::parse() {
         Command::Rows(command) => rows::run(command),
     }

@@ -4,7 +4,6 @@ use crate::canary;
 use crate::install::{Scope, codex_config, command as install_command, settings_file, trust_needed};
 use crate::settings::Config;
 use agrail::action::{Action, Context, Identity};
-use agrail::effect::table::{Listed, Table};
 use agrail::embed::Embedder;
 use agrail::embed::MiniLm;
 use agrail::hook::{Host, install, trust};
@@ -26,9 +25,10 @@ pub struct Args {
     /// Do not start the coding agents to test whether they ask the guard.
     #[arg(long)]
     no_hosts: bool,
-    /// Only count the rows of programs, by how completely they list options.
-    #[arg(long)]
-    rows: bool,
+    /// Only print what is known about programs: how many rows list all options, were compared with documentation and
+    /// were observed in a run. With a name: the same about this program.
+    #[arg(long, value_name = "PROGRAM")]
+    rows: Option<Option<String>>,
 }
 
 enum State {
@@ -42,9 +42,8 @@ type Say<'a> = dyn FnMut(State, &str, String) -> std::io::Result<()> + 'a;
 
 /// Runs the subcommand.
 pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
-    if args.rows {
-        count_rows(&mut anstream::stdout())?;
-        return Ok(ExitCode::SUCCESS);
+    if let Some(program) = &args.rows {
+        return crate::rows::print(program.as_deref(), &mut anstream::stdout());
     }
     let mut bad = 0;
     let mut say = |state: State, what: &str, text: String| {
@@ -78,35 +77,6 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     }
     say(State::Good, "failure", format!("a failed stage ends in {}, never in allow", config.guard.on_failure))?;
     Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
-}
-
-/// Counts the rows of the table of programs.
-fn count_rows(out: &mut dyn Write) -> Result<()> {
-    let table = Table::shipped();
-    let mut seen = std::collections::BTreeSet::new();
-    let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
-    for row in table.names().filter_map(|name| table.row(name)) {
-        // a file has one row for all its names
-        if !seen.insert(row.names.first()) {
-            continue;
-        }
-        let documented = ["man page", "help", "fish", "fig"].iter().any(|source| row.source.contains(source));
-        for (what, holds) in [
-            ("rows", true),
-            ("complete: list all documented options", row.listed == Listed::Complete),
-            ("partial: may lack options", row.listed == Listed::Partial),
-            ("compared with documentation", documented),
-        ] {
-            *counts.entry(what).or_default() += usize::from(holds);
-        }
-    }
-    writeln!(out, "{:6} names of programs", table.names().count())?;
-    for what in
-        ["rows", "complete: list all documented options", "partial: may lack options", "compared with documentation"]
-    {
-        writeln!(out, "{:6} {what}", counts.get(what).copied().unwrap_or_default())?;
-    }
-    Ok(())
 }
 
 fn policy_and_memory(config: &Config, say: &mut Say<'_>) -> Result<()> {

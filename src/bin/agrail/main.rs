@@ -29,6 +29,7 @@ mod model;
 mod policy;
 mod profile;
 mod research;
+mod rows;
 mod serve;
 mod settings;
 mod settled;

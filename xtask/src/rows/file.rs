@@ -2,6 +2,7 @@
 
 use super::classify::is_inert;
 use super::manual::{Arity, Manual};
+use super::sources::Origin;
 use agrail_effects::table::{self, Row};
 use anyhow::{Context as _, Result};
 use std::collections::BTreeSet;
@@ -11,7 +12,7 @@ use toml_edit::{DocumentMut, Item, Table, Value};
 /// Fields that list options in one text: `takes = "-n --lines"`.
 pub const LISTS: [&str; 5] = ["takes", "optional", "inert", "unknown", "unreviewed"];
 /// Fields whose keys list options: `option."-o --output" = "write"`.
-const KEYED: [&str; 2] = ["option", "flag"];
+pub const KEYED: [&str; 2] = ["option", "flag"];
 /// Longest line of a list.
 const WIDTH: usize = 116;
 
@@ -95,6 +96,13 @@ impl RowFile {
             known.extend(inherited);
             complete_subs(family.document.as_table_mut(), manual, &known);
         }
+    }
+
+    /// Enters the documentation that the row was compared with.
+    pub fn compared_with(&mut self, origin: &Origin) {
+        let before = self.document.get("source").and_then(Item::as_str).unwrap_or_default();
+        let source = origin.joined(before);
+        self.document.insert("source", toml_edit::value(source));
     }
 
     /// Compares the row with a manual.

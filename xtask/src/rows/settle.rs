@@ -1,6 +1,6 @@
 //! Enters reviewed options into rows.
 
-use super::file::{LISTS, RowFile, add_to_list, listed, names, usable, words};
+use super::file::{KEYED, LISTS, RowFile, add_to_list, listed, names, usable, words};
 use anyhow::{Context as _, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -90,7 +90,14 @@ fn enter(table: &mut Table, subs: &[&str], finding: &Finding<'_>) -> Result<()> 
     }
     let bare = |option: &str| option.trim_end_matches('=').to_owned();
     let named = |word: &str| finding.options.iter().any(|option| bare(option) == bare(word));
-    // a review replaces what a list says, but no role
+    // a review replaces what a list says; a role only if its kind ends in `!`
+    let (kind, overrides) = match finding.kind.strip_suffix('!') {
+        Some(kind) => (kind, true),
+        None => (finding.kind, false),
+    };
+    if overrides {
+        remove_keyed(table, &named);
+    }
     for field in LISTS {
         let (found, rest): (Vec<_>, Vec<_>) = words(table.get(field)).into_iter().partition(|word| named(word));
         if !found.is_empty() {
@@ -107,15 +114,15 @@ fn enter(table: &mut Table, subs: &[&str], finding: &Finding<'_>) -> Result<()> 
         .collect();
     ensure!(!options.is_empty(), "the row has a role for '{}' already", finding.options.join(" "));
     let valued = |name: &String| finding.options.iter().any(|option| bare(option) == *name && option.ends_with('='));
-    match finding.kind {
-        "inert" | "takes" | "optional" => add_to_list(table, finding.kind, options.into_iter()),
+    match kind {
+        "inert" | "takes" | "optional" => add_to_list(table, kind, options.into_iter()),
         "unknown" => {
             let written = |name: String| if valued(&name) { format!("{name}=") } else { name };
             add_to_list(table, "unknown", options.into_iter().map(written));
         }
         "option" | "flag" => {
-            ensure!(!finding.roles.is_empty(), "a {} needs roles", finding.kind);
-            insert_keyed(table, finding.kind, &options.join(" "), finding.roles);
+            ensure!(!finding.roles.is_empty(), "a {kind} needs roles");
+            insert_keyed(table, kind, &options.join(" "), finding.roles);
         }
         "when" => {
             let mut variant = Table::new();
@@ -127,6 +134,24 @@ fn enter(table: &mut Table, subs: &[&str], finding: &Finding<'_>) -> Result<()> 
         other => bail!("unknown kind '{other}'"),
     }
     Ok(())
+}
+
+/// Removes options from the keys of roles.
+fn remove_keyed(table: &mut Table, named: &dyn Fn(&str) -> bool) {
+    for field in KEYED {
+        let Some(keyed) = table.get_mut(field).and_then(Item::as_table_like_mut) else { continue };
+        let keys: Vec<String> = keyed.iter().map(|(keys, _)| keys.to_owned()).collect();
+        for keys in keys.into_iter().filter(|keys| keys.split_whitespace().any(named)) {
+            let left: Vec<&str> = keys.split_whitespace().filter(|name| !named(name)).collect();
+            let roles = keyed.remove(&keys);
+            if let (false, Some(roles)) = (left.is_empty(), roles) {
+                keyed.insert(&left.join(" "), roles);
+            }
+        }
+        if keyed.is_empty() {
+            table.remove(field);
+        }
+    }
 }
 
 fn insert_keyed(table: &mut Table, field: &str, names: &str, roles: &str) {
@@ -148,7 +173,7 @@ mod tests {
 
     #[test]
     fn findings_move_options_out_of_the_review() {
-        let text = "name = \"frob\"\noperands = \"read+\"\nunreviewed = \"-o= --sort= --fix --load=\"\n[[sub]]\nname = \"push\"\n";
+        let text = "name = \"frob\"\noperands = \"read+\"\noption.\"-x -y\" = \"read\"\nunreviewed = \"-o= --sort= --fix --load=\"\n[[sub]]\nname = \"push\"\n";
         let mut document: DocumentMut = text.parse().unwrap();
         for line in [
             "frob\t-o=\toption\twrite",
@@ -156,6 +181,7 @@ mod tests {
             "frob\t--fix\twhen\twrite+",
             "frob\t--load=\tunknown",
             "frob push\t--tags\tinert",
+            "frob\t-x --exec\toption!\texec",
         ] {
             let (_, finding) = parse_line(line).unwrap();
             enter(document.as_table_mut(), &finding.subs, &finding).unwrap();
@@ -168,6 +194,8 @@ mod tests {
             "flag = \"--fix\"",
             "operands = \"write+\"",
             "inert = \"--tags\"",
+            "option.-y = \"read\"",
+            "option.\"-x --exec\" = \"exec\"",
         ] {
             assert!(now.contains(line), "{line} in\n{now}");
         }
