@@ -54,7 +54,7 @@ fn count(table: &Table, out: &mut dyn Write) -> Result<()> {
             continue;
         }
         for (count, (_, holds)) in counts.iter_mut().zip(PROPERTIES) {
-            *count += usize::from(holds(&row));
+            *count += usize::from(holds(row));
         }
     }
     writeln!(out, "{:6} names of programs", table.names().count())?;
