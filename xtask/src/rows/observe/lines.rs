@@ -40,7 +40,9 @@ pub fn lines(file: &RowFile, all: bool) -> Vec<Line> {
     for table in tables {
         walk(table, &mut Vec::new(), &mut |place, table| {
             for (options, value) in options(table) {
-                found.extend(with_option(&own, place, &options, value.as_deref(), all));
+                let bare = programs.first().map(|program| bare(program, place));
+                let examples: Vec<&String> = own.iter().copied().chain(bare.as_ref()).collect();
+                found.extend(with_option(&examples, place, &options, value.as_deref(), all));
             }
         });
     }
@@ -103,6 +105,11 @@ fn operand(role: &str) -> String {
 fn is_simple(example: &str, programs: &[String]) -> bool {
     let program = example.split_whitespace().next().unwrap_or_default();
     programs.iter().any(|name| name == program) && !example.contains(['|', ';', '&', '<', '>', '`', '\n'])
+}
+
+/// A subcommand alone, for options that no example knows.
+fn bare(program: &str, place: &[Vec<String>]) -> String {
+    place.iter().filter_map(|names| names.first()).fold(program.to_owned(), |text, name| format!("{text} {name}"))
 }
 
 /// Calls `visit` for a row and for those of its subcommands, with their names.
