@@ -23,6 +23,10 @@ impl FileSource for Environment {
     fn folder(&self, path: &str) -> Option<bool> {
         self.is_folder(path)
     }
+
+    fn resolved(&self, path: &str) -> Option<String> {
+        self.resolve(path)
+    }
 }
 
 /// The account that a context names, looked up in its environment if it has one.

@@ -210,6 +210,14 @@ impl Environment {
         probe::is_there(&self.inner.folder, path)
     }
 
+    /// The path that a path leads to, links followed; `None` if nothing is there or it cannot be looked at.
+    #[must_use]
+    pub fn resolve(&self, path: &str) -> Option<String> {
+        let name = probe::resolve(&self.inner.folder, path)?;
+        let rest = name.strip_prefix(&self.inner.name)?;
+        rest.starts_with('/').then(|| rest.to_owned())
+    }
+
     /// The content of a script, a regular file of at most `max` bytes.
     ///
     /// # Errors

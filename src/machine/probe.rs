@@ -126,6 +126,11 @@ pub(crate) fn is_there(root: &OwnedFd, path: &str) -> Option<bool> {
     }
 }
 
+/// The kernel's name of what a path leads to.
+pub(crate) fn resolve(root: &OwnedFd, path: &str) -> Option<String> {
+    name_of(&open(root, path, LOOK).ok()?)
+}
+
 /// Whether a path leads to a folder; `None`: not known.
 pub(crate) fn is_folder(root: &OwnedFd, path: &str) -> Option<bool> {
     if path.contains('\0') {

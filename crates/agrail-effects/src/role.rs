@@ -58,7 +58,8 @@ pub enum Role {
     Upload,
     /// This argument and all after it are a command line.
     Run,
-    /// An argument of the code that the program runs: neither it nor any after it is an option of the program.
+    /// An argument of the code that the program runs: neither it nor any after it is an option of the program. Beside the
+    /// role of an option's value: the options end there.
     Rest,
     /// A program that runs without arguments.
     Exec,

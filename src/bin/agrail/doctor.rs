@@ -25,8 +25,8 @@ pub struct Args {
     /// Do not start the coding agents to test whether they ask the guard.
     #[arg(long)]
     no_hosts: bool,
-    /// Only print what is known about programs: how many rows list all options, were compared with documentation and
-    /// were observed in a run. With a name: the same about this program.
+    /// Only count the rows of the table of programs: how many list all options, were compared with documentation, or have
+    /// an example that was observed in a run. With PROGRAM: show the row of that program.
     #[arg(long, value_name = "PROGRAM")]
     rows: Option<Option<String>>,
 }

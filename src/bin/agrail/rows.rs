@@ -22,7 +22,7 @@ fn is_compared(row: &Row) -> bool {
     ["man page", "help", "fish", "fig"].iter().any(|source| row.source.contains(source))
 }
 
-/// Prints counts over all rows, or what is known about one program. Exit code 1: there is no row for it.
+/// Counts all rows, or shows how the row of one program was verified. Exit code 1: the program has no row.
 pub fn print(program: Option<&str>, out: &mut dyn Write) -> Result<ExitCode> {
     let table = Table::shipped();
     let Some(program) = program else {

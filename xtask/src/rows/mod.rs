@@ -69,7 +69,7 @@ pub enum Command {
         /// Also run each option that is said to be harmless
         #[arg(long)]
         all: bool,
-        /// Write the version and what was not seen into the rows
+        /// Enter the observed version, and the options whose effect was not seen, into the rows
         #[arg(long)]
         record: bool,
     },

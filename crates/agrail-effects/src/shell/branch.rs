@@ -7,7 +7,7 @@
 use super::decided::matches_item;
 use super::state::State;
 use super::word::children;
-use super::{Output, Shell, UNKNOWN_SPAN};
+use super::{Output, Shell};
 use tree_sitter::Node;
 
 impl Shell<'_> {
@@ -19,6 +19,8 @@ impl Shell<'_> {
         for child in children(node) {
             match child.kind() {
                 "then" => in_body = true,
+                // a job in the background always succeeds
+                "&" if !in_body => decided = None,
                 "elif_clause" | "else_clause" if decided == Some(true) => self.skip(child),
                 "elif_clause" => {
                     self.state.join(&before);
@@ -44,11 +46,12 @@ impl Shell<'_> {
 
     /// Interprets `case`: each item that may match starts in a state in which earlier items may have run.
     pub(crate) fn case(&mut self, node: Node<'_>, source: &str, stdin: &Output) -> Output {
-        let value = node.child_by_field_name("value").map(|value| self.text(value, source));
+        let value = node.child_by_field_name("value");
+        value.into_iter().for_each(|value| self.walk_substitutions(value, source));
         let items: Vec<Node<'_>> = children(node).into_iter().filter(|child| child.kind() == "case_item").collect();
         // `;&` goes on with the next item, whatever its patterns are
         let falls_through = items.iter().any(|item| item.child_by_field_name("fallthrough").is_some());
-        let value = value.filter(|text| !text.contains(UNKNOWN_SPAN) && !falls_through);
+        let value = value.filter(|_| !falls_through).and_then(|value| self.subject(value, source));
         let before = self.state.fork();
         let (mut output, mut taken) = (Output::silent(), false);
         for item in items {

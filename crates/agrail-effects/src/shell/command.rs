@@ -9,7 +9,7 @@ use crate::{Cause, Detail, Effect, Target, Verb};
 use tree_sitter::Node;
 
 /// Folders whose programs the table describes.
-const PROGRAM_FOLDERS: &[&str] =
+pub(super) const PROGRAM_FOLDERS: &[&str] =
     &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"];
 /// Builtins that evaluate subscripts and numbers in their arguments a second time.
 const EVALUATES: [&str; 13] = [
@@ -27,9 +27,6 @@ const EVALUATES: [&str; 13] = [
     "unset",
     "getopts",
 ];
-
-/// Programs that install into the active virtual environment: names that begin so.
-const INTO_ENVIRONMENT: [&str; 2] = ["pip", "uv"];
 
 /// Wrappers that are keywords of the shell.
 const KEYWORDS: [&str; 5] = ["time", "builtin", "coproc", "noglob", "nocorrect"];
@@ -116,6 +113,7 @@ impl Shell<'_> {
                 return output;
             }
         }
+        self.unsettle(name, arguments);
         if EVALUATES.contains(&name.as_str()) {
             arguments.iter().for_each(|argument| self.evaluated(argument));
         } else if let [option, target, ..] = arguments
@@ -226,7 +224,10 @@ impl Shell<'_> {
         let files = self.files.clone();
         let from = self.reading.effects.len();
         self.effects(program, arguments, &bound, &stdin);
-        if INTO_ENVIRONMENT.iter().any(|name| program.starts_with(name)) && self.in_environment() {
+        // `pip3.11`, but not `pipx`
+        let version =
+            program.strip_prefix("pip").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'));
+        if version && self.in_environment(program) {
             let installs = |effect: &&mut Effect| effect.verb == Verb::Install && effect.operation.is_empty();
             let added = self.reading.effects.iter_mut().skip(from);
             added.filter(installs).for_each(|effect| "local".clone_into(&mut effect.operation));

@@ -37,6 +37,7 @@ impl Shell<'_> {
             values = vec![UNKNOWN_SPAN.to_string()];
         }
         let Some(body) = body else { return Output::default() };
+        self.state.plain.remove(&name);
         let saved = self.repeat;
         self.repeat = saved.saturating_mul(rounds.max(1));
         let output = match values.as_slice() {

@@ -75,6 +75,11 @@ pub trait FileSource {
     /// Whether there is a folder at an absolute path; `None` if that is unknown.
     fn folder(&self, path: &str) -> Option<bool>;
 
+    /// The path of the file that a path leads to, links followed; `None` if that is unknown or nothing is there.
+    fn resolved(&self, _path: &str) -> Option<String> {
+        None
+    }
+
     /// Whether the host can type into a program that it keeps running.
     fn typed(&self) -> bool {
         false
@@ -99,6 +104,10 @@ impl FileSource for Typing<'_> {
         self.0.folder(path)
     }
 
+    fn resolved(&self, path: &str) -> Option<String> {
+        self.0.resolved(path)
+    }
+
     fn typed(&self) -> bool {
         true
     }
@@ -118,6 +127,10 @@ impl FileSource for Providing<'_> {
 
     fn folder(&self, path: &str) -> Option<bool> {
         self.0.folder(path)
+    }
+
+    fn resolved(&self, path: &str) -> Option<String> {
+        self.0.resolved(path)
     }
 
     fn typed(&self) -> bool {
@@ -244,6 +257,11 @@ pub(crate) struct Shell<'a> {
     steps: usize,
     /// A last word of the next command that the parser left out.
     last_word: Option<String>,
+    /// Number of the text that is being interpreted, and of all so far.
+    text: usize,
+    texts: usize,
+    /// Whether something ran after which no condition is certain.
+    unsettled: bool,
     /// The nodes that were interpreted, for each script in progress.
     seen: Vec<HashSet<usize>>,
     reading: Reading,
@@ -293,6 +311,9 @@ impl<'a> Shell<'a> {
             depth: 0,
             steps: 0,
             last_word: None,
+            text: 0,
+            texts: 0,
+            unsettled: false,
             seen: Vec::new(),
             reading: Reading::default(),
         }

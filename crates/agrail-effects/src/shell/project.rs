@@ -1,5 +1,6 @@
 //! Programs of the project itself: console scripts, binaries of its packages, and aliases of cargo.
 
+use super::command::PROGRAM_FOLDERS;
 use super::content::Content;
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::{Effect, Target, Verb};
@@ -9,6 +10,18 @@ use serde_json::Value as Json;
 const ABOVE: usize = 6;
 /// Folders in which a project keeps the programs of its dependencies.
 const INSTALLED: [&str; 3] = ["node_modules/.bin", ".venv/bin", "venv/bin"];
+/// Folders of the home in which version managers keep interpreters.
+const VERSIONS: [&str; 4] =
+    [".pyenv/versions", ".local/share/uv/python", ".asdf/installs", ".local/share/mise/installs"];
+/// Lines of the scripts that installers generate, beside an import and a call.
+const LAUNCHER: [&str; 6] = [
+    r"sys.argv[0] = re.sub(r'(-script\.pyw|\.exe)?$', '', sys.argv[0])",
+    r"sys.argv[0] = re.sub(r'(-script\.pyw?|\.exe)?$', '', sys.argv[0])",
+    "if sys.argv[0].endswith(\"-script.pyw\"):",
+    "sys.argv[0] = sys.argv[0][:-11]",
+    "elif sys.argv[0].endswith(\".exe\"):",
+    "sys.argv[0] = sys.argv[0][:-4]",
+];
 /// Programs that hand a subcommand that they do not know to a program of its own (`cargo fuzz` is `cargo-fuzz`).
 const PLUGINS: [&str; 3] = ["cargo", "git", "kubectl"];
 
@@ -32,23 +45,40 @@ impl Shell<'_> {
         Some(Output::default())
     }
 
-    /// The program of a path among the dependencies of the project: `.venv/bin/python` is `python`. Not if this action
-    /// changes the file before.
+    /// The program of a path among the dependencies of the project: `.venv/bin/python` is `python`. Only what an installer
+    /// puts there counts: a link to an installed interpreter or into `node_modules`, or a script that starts the package
+    /// of that name. Anything else is read like every file that is run.
     pub(super) fn dependency(&self, path: &str) -> Option<String> {
         let (folder, program) = path.rsplit_once('/')?;
-        let of_project = self.dependency_folders().any(|place| place == folder);
-        let known = of_project && crate::table::Table::shipped().row(program).is_some();
-        let unchanged =
-            || self.contents(path).iter().all(|content| matches!(content, Content::Before(at) if at == path));
-        (known && unchanged()).then(|| program.to_owned())
+        if !self.dependency_folders().any(|place| place == folder)
+            || crate::table::Table::shipped().row(program).is_none()
+            || self.contents(path).iter().any(|content| !matches!(content, Content::Before(at) if at == path))
+        {
+            return None;
+        }
+        let real = self.around.resolved(path)?;
+        let (home, _) = real.rsplit_once('/')?;
+        let installed = match folder.strip_suffix(".bin") {
+            Some(modules) => real.starts_with(modules) && real != path,
+            None if real == path => {
+                self.around.script(path, super::MAX_SOURCE).is_ok_and(|text| starts(&text, program))
+            }
+            None => PROGRAM_FOLDERS.contains(&home) || VERSIONS.iter().any(|place| self.keeps(place, home)),
+        };
+        installed.then(|| program.to_owned())
     }
 
-    /// Whether a virtual environment of the project is active: its programs come first in `PATH`.
-    pub(super) fn in_environment(&self) -> bool {
+    /// Whether a folder is one of a version manager in the user's home.
+    fn keeps(&self, place: &str, folder: &str) -> bool {
+        folder.strip_prefix(&format!("{}/{place}/", self.state.home)).is_some_and(|rest| rest.ends_with("/bin"))
+    }
+
+    /// Whether a program would install into an active virtual environment of the project: its own, first in `PATH`.
+    pub(super) fn in_environment(&self, program: &str) -> bool {
         let path = self.variable("PATH");
         let [path] = path.as_slice() else { return false };
         let first = path.split(':').next().unwrap_or_default();
-        self.dependency_folders().any(|place| place == first && place.ends_with("venv/bin"))
+        first.ends_with("venv/bin") && self.dependency(&format!("{first}/{program}")).is_some()
     }
 
     fn dependency_folders(&self) -> impl Iterator<Item = String> {
@@ -133,6 +163,28 @@ impl Shell<'_> {
 /// Whether there is a file; a program that is not a script counts, too.
 fn text_exists(shell: &Shell<'_>, path: &str) -> bool {
     !shell.read_contents(&super::tidy(path)).is_err_and(|unread| unread.is_missing())
+}
+
+/// Whether a script is one that installers of Python packages generate for a program: it starts the package of that name
+/// and does nothing else.
+fn starts(script: &[u8], program: &str) -> bool {
+    let Ok(text) = std::str::from_utf8(script) else { return false };
+    let mut package = false;
+    let harmless = text.lines().map(str::trim).all(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        [] | ["import", "re" | "sys"] | ["if", "__name__", "==", "'__main__':" | "\"__main__\":"] => true,
+        ["from", module, "import", function] => {
+            let name = module.split('.').next().unwrap_or_default();
+            package |= !name.is_empty() && (program.starts_with(name) || name.starts_with(program));
+            package && function.chars().all(|c| c.is_alphanumeric() || c == '_')
+        }
+        _ if line.starts_with('#') => true,
+        _ if line.starts_with("sys.exit(") => {
+            let call = line.trim_start_matches("sys.exit(").strip_suffix("())");
+            call.is_some_and(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_'))
+        }
+        _ => LAUNCHER.contains(&line),
+    });
+    harmless && package && text.starts_with("#!") && text.lines().next().is_some_and(|line| line.contains("python"))
 }
 
 /// Whether `pyproject.toml` defines a console script.

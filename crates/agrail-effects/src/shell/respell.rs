@@ -55,9 +55,13 @@ pub(super) fn end_assignments(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let mut out = Vec::with_capacity(lines.len());
     for (at, line) in lines.iter().enumerate() {
+        if !are_assignments(line) {
+            out.push((*line).to_owned());
+            continue;
+        }
         let next = lines.iter().skip(at + 1).map(|line| line.trim_start()).find(|line| !line.is_empty());
         let first = next.and_then(|line| line.split(|c: char| !c.is_ascii_alphabetic()).next()).unwrap_or_default();
-        let ends = RESERVED.contains(&first) && are_assignments(line);
+        let ends = RESERVED.contains(&first);
         out.push(if ends { format!("{line};") } else { (*line).to_owned() });
     }
     let out = out.join("\n");

@@ -33,6 +33,8 @@ pub(crate) struct State {
     /// `None`: unknown. Empty: paths are kept as written.
     pub cwd: Option<String>,
     pub variables: Shared<HashMap<String, Vec<String>>>,
+    /// Plain words that variables were given, and in which text.
+    pub plain: Shared<HashMap<String, (usize, String)>>,
     /// Names of exported variables.
     pub exported: Shared<HashSet<String>>,
     /// Names of read-only variables.
@@ -81,6 +83,9 @@ impl State {
         }
         if self.readonly != other.readonly {
             self.readonly.extend(other.readonly.iter().cloned());
+        }
+        if self.plain != other.plain {
+            self.plain.retain(|name, value| other.plain.get(name) == Some(value));
         }
         self.join_variables(other);
         self.join_functions(other);

@@ -54,6 +54,9 @@ impl Shell<'_> {
             (text, tree) = (other, parsed);
         }
         self.depth += 1;
+        self.texts += 1;
+        let outer = std::mem::replace(&mut self.text, self.texts);
+        self.unsettle_by(&text);
         if let Some(problem) = problem(tree.root_node()) {
             let near: String = text.get(problem..).unwrap_or_default().chars().take(30).collect();
             self.unknown(Cause::Parse, near.trim(), "shell");
@@ -62,6 +65,7 @@ impl Shell<'_> {
         let output = self.block(tree.root_node(), &text, stdin);
         self.left_out(tree.root_node(), &text);
         self.seen.pop();
+        self.text = outer;
         self.depth -= 1;
         output
     }
@@ -120,6 +124,7 @@ impl Shell<'_> {
             "command" => self.command(node, source, stdin),
             "variable_assignment" | "variable_assignments" => {
                 self.assignment(node, source);
+                self.note_plain(node, source);
                 Output::silent()
             }
             "unset_command" => self.unset(node, source),

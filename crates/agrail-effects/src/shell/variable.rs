@@ -50,6 +50,8 @@ impl Shell<'_> {
         let words = node.utf8_text(source.as_bytes()).unwrap_or_default();
         let options: String = words.split_whitespace().skip(1).take_while(|w| w.starts_with('-')).collect();
         let kind = words.split_whitespace().next().unwrap_or_default();
+        // attributes change what a later assignment means
+        self.unsettled |= options.contains(['a', 'A', 'c', 'i', 'l', 'n', 'u']);
         if options.contains('n') && kind != "export" {
             self.unknown(Cause::Dynamic, "one variable stands for another", "shell");
         }
@@ -178,6 +180,7 @@ impl Shell<'_> {
             self.add(effect);
         }
         values.first().cloned().into_iter().for_each(|value| self.environment(name, &value));
+        self.state.plain.remove(name);
         match name {
             "PS4" | "PS0" => values.iter().for_each(|value| self.evaluated(value)),
             "HOME" => self.state.home = values.concat(),

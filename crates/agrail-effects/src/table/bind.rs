@@ -97,11 +97,14 @@ impl Row {
                 self.dd_operand(argument, here, bound);
             } else if !only_operands && (bundle || (argument.starts_with('-') && argument.len() > 1)) {
                 let word = OptionWord { text: argument, next: arguments.get(index).map(String::as_str), place: here };
+                let before = bound.arguments.len();
                 index += if !bundle && self.is_long(argument, parents) {
                     self.bind_long(&word, parents, bound)
                 } else {
                     self.bind_letters(&word, bundle, parents, bound)
                 };
+                // `java -jar FILE`: what follows is for the code in the file
+                only_operands = bound.arguments.iter().skip(before).any(|(role, _, _)| *role == Role::Rest);
             } else if let (false, Some(command), Some(Opt::Role(roles))) =
                 (only_operands, argument.strip_prefix('+'), self.options.get("+"))
             {

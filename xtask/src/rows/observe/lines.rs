@@ -93,7 +93,7 @@ fn implied(file: &RowFile) -> Vec<String> {
     found
 }
 
-/// A value for an operand: a file that exists for what is read or changed, another name for what is made.
+/// A value for an operand: the name of a new file if the program creates it, otherwise that of an existing file.
 fn operand(role: &str) -> String {
     match role.split([':', '/']).next().unwrap_or_default() {
         "write" | "create" | "overwrite" | "into" | "append" | "link" => "out.txt".to_owned(),

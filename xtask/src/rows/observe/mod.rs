@@ -189,7 +189,7 @@ fn run_all(roots: &Roots, lines: &[(&str, Vec<Effect>)], files: Files) -> Result
     let mut rest = lines;
     while !rest.is_empty() {
         let chunk = rest.get(..CHUNK.min(rest.len())).unwrap_or(rest);
-        let root = roots.case("observe", Some(&script(chunk, files)))?;
+        let root = roots.case("observe", Some(&script(chunk, files)?))?;
         let before = runs.len();
         for at in 0..chunk.len() {
             let file = |kind: &str| root.path().join(format!("observed/{at}.{kind}"));
@@ -210,7 +210,7 @@ fn run_all(roots: &Roots, lines: &[(&str, Vec<Effect>)], files: Files) -> Result
 }
 
 /// The script that runs a chunk of lines in a root.
-fn script(chunk: &[(&str, Vec<Effect>)], files: Files) -> String {
+fn script(chunk: &[(&str, Vec<Effect>)], files: Files) -> Result<String> {
     let mut script = format!("CALLS={} PROBE={PROBE}\n{}\n", trace::CALLS, include_str!("samples.sh"));
     for (at, (command, effects)) in chunk.iter().enumerate() {
         script.push_str(&format!("cd / && rm -rf {HOME} && cp -a /observed/home {HOME} && cd {HOME}\n"));
@@ -220,11 +220,12 @@ fn script(chunk: &[(&str, Vec<Effect>)], files: Files) -> String {
                 continue;
             }
             let makes = matches!(effect.verb, Verb::Write | Verb::Append | Verb::Create | Verb::Overwrite | Verb::Link);
-            let path = quote(path);
+            let folder = effect.recursive || path.ends_with('/');
+            let path = shlex::try_quote(path)?;
             match files {
                 Files::Inputs if makes => script.push_str(&format!("mkdir -p $(dirname {path})\n")),
                 Files::Folders => script.push_str(&format!("mkdir -p {path}; echo one >{path}/f\n")),
-                Files::Inputs | Files::All if effect.recursive || path.ends_with("/'") => {
+                Files::Inputs | Files::All if folder => {
                     script.push_str(&format!("mkdir -p {path}; echo one >{path}/f\n"));
                 }
                 Files::Inputs | Files::All => {
@@ -235,11 +236,12 @@ fn script(chunk: &[(&str, Vec<Effect>)], files: Files) -> String {
                 }
             }
         }
-        script.push_str(&format!("observe {at} {} {} {}\n", quote(command), LINE_SECONDS.1, LINE_SECONDS.0));
+        script.push_str(&format!(
+            "observe {at} {} {} {}\n",
+            shlex::try_quote(command)?,
+            LINE_SECONDS.1,
+            LINE_SECONDS.0
+        ));
     }
-    script
-}
-
-fn quote(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
+    Ok(script)
 }
