@@ -144,6 +144,7 @@ def main():
         os.execvp("unshare", ["unshare", "--mount", sys.executable, __file__, "unshared", *sys.argv[1:]])
     WORK.mkdir(parents=True, exist_ok=True)
     if not shutil.which("debootstrap"):
+        subprocess.run(["apt-get", "update", "-qq"], check=True)
         subprocess.run(["apt-get", "install", "-y", "-qq", "debootstrap"], check=True)
     subprocess.run(["cargo", "build", "--release", "--package", "xtask"], cwd=HERE, check=True)
     make_root(packages(names()))
