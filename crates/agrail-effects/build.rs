@@ -9,6 +9,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+#[path = "src/code/row.rs"]
+mod code_row;
 #[path = "src/kind.rs"]
 mod kind;
 #[path = "src/python"]
@@ -28,9 +30,12 @@ mod verb;
 
 const COMMANDS: &str = "../../commands";
 const CALLS: &str = "src/python/calls.toml";
+const JAVASCRIPT: &str = "src/code/javascript.toml";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    for input in [COMMANDS, CALLS, "build.rs", "src/kind.rs", "src/role.rs", "src/verb.rs"] {
+    for input in
+        [COMMANDS, CALLS, JAVASCRIPT, "src/code/row.rs", "build.rs", "src/kind.rs", "src/role.rs", "src/verb.rs"]
+    {
         println!("cargo:rerun-if-changed={input}");
     }
     for input in
@@ -47,6 +52,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn compile_calls(out: &Path) -> Result<(), Box<dyn Error>> {
     let file: python::file::File = toml::from_str(&fs::read_to_string(CALLS)?).map_err(|e| format!("{CALLS}: {e}"))?;
     fs::write(out.join("calls.bin"), postcard::to_allocvec(&python::row::Calls::from(file))?)?;
+    let names: code_row::Names =
+        toml::from_str(&fs::read_to_string(JAVASCRIPT)?).map_err(|e| format!("{JAVASCRIPT}: {e}"))?;
+    fs::write(out.join("javascript.bin"), postcard::to_allocvec(&names)?)?;
     Ok(())
 }
 

@@ -24,7 +24,7 @@ fn stopped(commands: &[&str]) {
     stopped_in(tempfile::tempdir().unwrap().path(), commands);
 }
 
-fn stopped_in(root: &Path, commands: &[&str]) {
+pub fn stopped_in(root: &Path, commands: &[&str]) {
     for command in commands {
         let (decision, reason) = decide(root, command);
         assert_ne!(decision, Decision::Allow, "{command}: {reason}");
@@ -36,7 +36,7 @@ fn allowed(commands: &[&str]) {
     allowed_in(tempfile::tempdir().unwrap().path(), commands);
 }
 
-fn allowed_in(root: &Path, commands: &[&str]) {
+pub fn allowed_in(root: &Path, commands: &[&str]) {
     for command in commands {
         let (decision, reason) = decide(root, command);
         assert_eq!(decision, Decision::Allow, "{command}: {reason}");

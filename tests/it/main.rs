@@ -15,6 +15,7 @@ mod hook;
 mod hostile;
 mod identity;
 mod imports;
+mod javascript;
 mod kill;
 mod knowledge;
 mod mcp;

@@ -1,10 +1,12 @@
 //! Turns the action of an agent into a list of [`Effect`]s, without I/O and without running anything.
 //!
-//! 1. The action is parsed in its own language: a shell script, Python source, database statements, a tool call.
+//! 1. The action is parsed in its own language: a shell script, Python, JavaScript or TypeScript source,
+//!    database statements, a tool call.
 //! 2. Each command or call is looked up in a table of semantics ([`table`]: data, with examples).
 //! 3. Anything that neither a parser nor a table covers becomes [`Verb::Unknown`]; it is never dropped.
 
 mod action;
+mod code;
 mod detail;
 pub mod file;
 mod kind;

@@ -487,7 +487,7 @@ fn detail(role: &str, value: &Value, args: &Args) -> Detail {
 }
 
 /// Quotes a word for a shell.
-pub(super) fn quote(word: &str) -> String {
+pub(crate) fn quote(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-./:=@%+,~".contains(c) || c == UNKNOWN_SPAN;
     if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

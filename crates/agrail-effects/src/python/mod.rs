@@ -38,6 +38,7 @@ use table::{Entry, Table};
 use tree_sitter::{Node, Parser, Tree};
 use values::{Class, Function, UNKNOWN_SPAN, Value};
 
+pub(crate) use calls::quote;
 pub(crate) use data::STATEMENT;
 pub use library::Library;
 

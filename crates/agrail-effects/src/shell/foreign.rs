@@ -4,7 +4,7 @@ use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::{Cause, Verb};
 
 /// For each language, the words with which source starts programs or accesses files.
-const ACTS: [(&str, &[&str]); 6] = [
+const ACTS: [(&str, &[&str]); 5] = [
     (
         "awk",
         &[
@@ -55,22 +55,6 @@ const ACTS: [(&str, &[&str]); 6] = [
         ],
     ),
     (
-        "js",
-        &[
-            "require",
-            "import",
-            "child_process",
-            "fs.",
-            "process.",
-            "eval",
-            "Function",
-            "fetch",
-            "Deno",
-            "Bun",
-            "globalThis",
-        ],
-    ),
-    (
         "php",
         &[
             "system", "exec", "`", "passthru", "popen", "unlink", "file", "open", "eval", "curl", "include", "require",
@@ -109,8 +93,7 @@ const ACTS: [(&str, &[&str]); 6] = [
     ),
 ];
 /// Calls of several languages that run a command line, and the character that ends it.
-const RUNS: [(&str, char); 5] =
-    [("system(", ')'), ("exec(", ')'), ("`", '`'), ("execSync(", ')'), ("os.execute(", ')')];
+const RUNS: [(&str, char); 4] = [("system(", ')'), ("exec(", ')'), ("`", '`'), ("os.execute(", ')')];
 /// Marks at the beginning of a line with which a database client runs a shell.
 const ESCAPES: [&str; 7] = ["\\!", ".shell ", ".system ", "system ", "shell ", "host ", "!"];
 

@@ -33,6 +33,11 @@ impl Shell<'_> {
         self.changes_by_options(program, words, &Self::options_of(program, words));
         let (mut index, mut in_place, mut ran) = (0, false, false);
         while let Some(word) = words.get(index) {
+            if let Some(text) = source_of(language, word) {
+                self.script(language, text, &format!("{program} --eval"));
+                (index, ran) = (index + 1, true);
+                continue;
+            }
             if loads(word) {
                 self.unknown(Cause::Arguments, &format!("{program} {word} loads code"), program);
             }
@@ -50,12 +55,7 @@ impl Shell<'_> {
                 break;
             } else if word.starts_with('-') {
                 self.unlisted_long(program, word);
-                // `php -d auto_prepend_file=FILE`
-                let setting =
-                    words.get(index + 1).filter(|_| *language == "php" && matches!(word.as_str(), "-d" | "--define"));
-                if let Some(setting) = setting.filter(|setting| !setting.split('=').all(is_plain)) {
-                    self.unknown(Cause::Arguments, &format!("{program} -d {setting}"), program);
-                }
+                self.php_setting(language, program, words.get(index..).unwrap_or_default());
                 let long =
                     word.starts_with("--") && Table::shipped().row(program).is_some_and(|row| row.has_value(word));
                 index += usize::from(long || TAKES.contains(&word.as_str()));
@@ -67,7 +67,12 @@ impl Shell<'_> {
                 self.add(effect);
             } else {
                 let rest = words.get(index + 1..).unwrap_or_default();
-                return Some(self.run_file(word, rest, Some(language)));
+                let checks = *language == "js" && words.iter().take(index).any(|word| is_check(word));
+                return Some(if checks {
+                    self.checked(word, program)
+                } else {
+                    self.run_file(word, rest, Some(language))
+                });
             }
             index += 1;
         }
@@ -75,6 +80,22 @@ impl Shell<'_> {
             self.input_script(language, program, words, stdin);
         }
         Some(Output::default())
+    }
+
+    /// Reports `php -d auto_prepend_file=FILE` and settings like it.
+    fn php_setting(&mut self, language: &str, program: &str, words: &[String]) {
+        let [option, setting, ..] = words else { return };
+        let sets = language == "php" && matches!(option.as_str(), "-d" | "--define");
+        if sets && !setting.split('=').all(is_plain) {
+            self.unknown(Cause::Arguments, &format!("{program} -d {setting}"), program);
+        }
+    }
+
+    /// A file of which only the syntax is looked at.
+    fn checked(&mut self, file: &str, program: &str) -> Output {
+        let effect = self.at(Verb::Read, file, program);
+        self.add(effect);
+        Output::default()
     }
 
     /// Reports a long option that the row of an interpreter does not list.
@@ -189,6 +210,17 @@ impl Shell<'_> {
         }
         Output::default()
     }
+}
+
+/// Whether an option makes node only look at the syntax of a file.
+fn is_check(word: &str) -> bool {
+    matches!(word, "-c" | "--check")
+}
+
+/// The source in `--eval=SOURCE`.
+fn source_of<'w>(language: &str, word: &'w str) -> Option<&'w str> {
+    let (name, text) = word.split_once('=')?;
+    (language == "js" && matches!(name, "--eval" | "--print")).then_some(text)
 }
 
 /// Whether a word consists of letters of options of perl, of which the last may be followed by source.

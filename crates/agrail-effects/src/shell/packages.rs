@@ -156,6 +156,14 @@ impl Shell<'_> {
         if plan.scripts.iter().any(|name| name.contains(UNKNOWN_SPAN)) {
             self.unknown(Cause::Dynamic, "which script of the project would run is not constant", program);
         }
+        // `bun run NAME` may also run a program of a package
+        let named = words.iter().any(|word| word == "run") && !scripts.contains_key(&plan.script);
+        if program == "bun" && named && !plan.script.is_empty() {
+            let file = self.module_file(&self.path(&plan.script));
+            if self.around.script(&file, 0).is_err_and(|unread| unread.is_missing()) {
+                self.unknown(Cause::Arguments, &format!("bun run {}", plan.script), program);
+            }
+        }
         // each script runs in a new shell
         let packaged = std::mem::replace(&mut self.packaged, true);
         let named = |pattern: &String| -> Vec<String> {

@@ -5,9 +5,11 @@ use super::roles::Command;
 use super::state::State;
 use super::{Output, ReadError, Shell, UNKNOWN_SPAN};
 use crate::Kind;
+use crate::code::{Loaded, Loader};
 use crate::role::Role;
 use crate::table::Bound;
 use crate::{Cause, Detail, Effect, Target, Verb};
+use std::cell::RefCell;
 
 impl Shell<'_> {
     /// Interprets the text on standard input that an interpreter runs.
@@ -59,6 +61,10 @@ impl Shell<'_> {
                 self.python(text, how);
                 Output::default()
             }
+            "js" | "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" => {
+                self.javascript(text, how);
+                Output::default()
+            }
             // commands of the client itself (`.tables`, `\d`) are not SQL: `foreign` judges them by their words
             "sql" if crate::sql::parses(text) => {
                 for effect in crate::sql::extract_effects(text) {
@@ -108,6 +114,26 @@ impl Shell<'_> {
         self.state.aliases.clear();
     }
 
+    /// Interprets JavaScript or TypeScript; `how` is the path of its file, or the command that runs it.
+    fn javascript(&mut self, text: &str, how: &str) {
+        if text.contains(UNKNOWN_SPAN) {
+            self.unknown(Cause::Dynamic, "parts of the source are not constant", how);
+        }
+        self.via.push(how.to_owned());
+        // source without a file loads modules from the working folder
+        let inline = self.path("[eval]");
+        let path = if how.starts_with('/') { how } else { inline.as_str() };
+        let modules = Modules { shell: self, read: RefCell::default() };
+        let reading = crate::code::extract_effects(text, path, &modules);
+        let read = modules.read.into_inner();
+        self.reading.scripts.extend(read);
+        if !reading.complete {
+            self.unknown(Cause::Parse, reading.problems.first().map_or("JavaScript source", String::as_str), "node");
+        }
+        self.source_calls(reading.calls, "node");
+        self.via.pop();
+    }
+
     pub(crate) fn python(&mut self, text: &str, how: &str) {
         if text.contains(UNKNOWN_SPAN) {
             self.unknown(Cause::Dynamic, "parts of the source are not constant", how);
@@ -117,18 +143,20 @@ impl Shell<'_> {
         if !reading.complete {
             self.unknown(Cause::Parse, reading.problems.first().map_or("python source", String::as_str), "python");
         }
-        self.python_calls(reading.calls);
+        self.source_calls(reading.calls, "python");
         self.via.pop();
     }
 
-    /// Adds the effects of Python calls, which use the roles of the table.
-    pub(crate) fn python_calls(&mut self, calls: Vec<crate::python::Call>) {
+    /// Adds the effects of calls of a program, which use the roles of the table.
+    fn source_calls(&mut self, calls: Vec<crate::python::Call>, language: &str) {
         for call in calls {
             let Ok(role) = Role::parse(&call.role) else {
-                self.unknown(Cause::Program, &call.via, "python");
+                self.unknown(Cause::Program, &call.via, language);
                 continue;
             };
             match role {
+                Role::ScriptFile(language) if !call.dynamic => drop(self.run_file(&call.target, &[], Some(&language))),
+                Role::Cwd => {}
                 Role::Script(language) => {
                     if call.role == crate::python::STATEMENT {
                         // a statement that does not parse is unknown
@@ -172,7 +200,10 @@ impl Shell<'_> {
             }
             return Output::default();
         }
-        let path = self.path(written);
+        let mut path = self.path(written);
+        if language == Some("js") {
+            path = self.module_file(&path);
+        }
         if let Some(stream) = self.stream(&path) {
             self.run_input(language.filter(|name| *name != "source").unwrap_or("bash"), written, &stream);
             return Output::default();
@@ -189,6 +220,21 @@ impl Shell<'_> {
             output = super::syntax::join(output, one);
         }
         output
+    }
+
+    /// The file that Node.js runs for a path: its ending may be left out, and a folder has an index.
+    pub(super) fn module_file(&self, path: &str) -> String {
+        let there = |path: &str| {
+            self.contents(path) != [Content::Before(path.to_owned())] || {
+                !self.around.script(path, super::MAX_SOURCE).is_err_and(|unread| unread.is_missing())
+            }
+        };
+        let endings = [".js", ".cjs", ".mjs", ".json", ".ts", ".tsx", ".mts", ".cts", "/index.js", "/index.ts"];
+        if self.around.folder(path) != Some(true) && there(path) {
+            return path.to_owned();
+        }
+        let other = endings.iter().map(|ending| format!("{path}{ending}")).find(|path| there(path));
+        other.unwrap_or_else(|| path.to_owned())
     }
 
     /// Interprets one of the possible contents of a file.
@@ -243,6 +289,30 @@ impl Shell<'_> {
                 self.unread(path, unread, written);
                 Output::default()
             }
+        }
+    }
+}
+
+/// The modules of the project that a script loads, as far as they are constant.
+struct Modules<'a, 's> {
+    shell: &'a Shell<'s>,
+    /// Path and digest of each that was read.
+    read: RefCell<Vec<(String, String)>>,
+}
+
+impl Loader for Modules<'_, '_> {
+    fn load(&self, path: &str) -> Loaded {
+        let path = self.shell.path(path);
+        match self.shell.read_contents(&path) {
+            Ok(contents) => match contents.as_slice() {
+                [content] => {
+                    self.read.borrow_mut().push((path, digest(content)));
+                    Loaded::Text(String::from_utf8_lossy(content).into_owned())
+                }
+                _ => Loaded::Unreadable,
+            },
+            Err(unread) if unread.is_missing() => Loaded::Missing,
+            Err(_) => Loaded::Unreadable,
         }
     }
 }

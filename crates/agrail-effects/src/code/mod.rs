@@ -1,0 +1,71 @@
+//! Effects of source in JavaScript and TypeScript on the system, found without running it.
+//!
+//! 1. A language's own reader turns the source, and the project's modules that it loads, into a [`expression::Program`]
+//!    ([`javascript`]).
+//! 2. `values` finds everything that an expression may be, whatever the order in which the program runs: a variable holds
+//!    all that any statement assigns, a parameter all that any call gives. A value that is not constant is unknown.
+//! 3. Each call of something outside the program is looked up in the language's table (`table`, `*.toml`) and becomes a
+//!    [`Call`]. A name that the table lacks is `unknown`; it is never dropped.
+//! 4. A function outside the program that is handed to where it is not followed (`effects`) counts as called with unknown
+//!    arguments.
+//!
+//! Size, nesting and steps are bounded; a reading that reaches a bound is incomplete.
+//!
+//! Not followed: the code of installed packages, of tests that a test runner finds, and of files that settings load
+//! (`tsconfig` paths, `bunfig.toml`, import maps); what `--env-file` sets.
+
+mod arguments;
+mod effects;
+mod expression;
+mod fold;
+mod javascript;
+mod links;
+mod objects;
+mod row;
+mod special;
+mod table;
+mod values;
+
+pub use crate::python::{Call, Reading};
+
+/// Most bytes of a program, all its files together.
+const MAX_SOURCE: usize = 1024 * 1024;
+/// Deepest nesting of nodes that are read.
+const MAX_DEPTH: usize = 200;
+/// Most nodes that are read.
+const MAX_NODES: usize = 200_000;
+
+/// Stack that one step of a recursion may need, and how much is added if there is less, in bytes.
+const STACK: (usize, usize) = (256 * 1024, 4 * 1024 * 1024);
+
+/// Where the modules of a program come from.
+pub trait Loader {
+    /// The content of the file at an absolute path.
+    fn load(&self, path: &str) -> Loaded;
+}
+
+/// A module of the program.
+pub enum Loaded {
+    /// Its content.
+    Text(String),
+    /// There is no such file.
+    Missing,
+    /// It cannot be read, or its content is not constant.
+    Unreadable,
+}
+
+/// Finds the effects of JavaScript or TypeScript source; `path` is its file, empty if it has none. Never fails: the
+/// reading contains everything that could not be followed.
+#[must_use]
+pub fn extract_effects(source: &str, path: &str, loader: &dyn Loader) -> Reading {
+    let Some(table) = table::javascript() else {
+        return Reading { problems: vec!["the table of calls does not decode".into()], ..Reading::default() };
+    };
+    let program = javascript::read(source, path, table, loader);
+    effects::extract(&program, table)
+}
+
+/// The folder of a path: everything before its last slash.
+fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
