@@ -142,6 +142,7 @@ impl<'p> Values<'p> {
     /// What is assigned to elements of any list.
     fn assigned(&mut self) -> Vec<Value<'p>> {
         let program = self.program;
+        self.count(program.fields.len());
         let mut all = Vec::new();
         for (key, expression) in &program.fields {
             if key.is_empty() || key == "length" || key.parse::<usize>().is_ok() {
@@ -220,6 +221,21 @@ impl<'p> Values<'p> {
         all
     }
 
+    /// The different words of a list that is spread into another; nothing as long as nothing is known of it.
+    fn spread_words(&mut self, inner: &'p Expression) -> Option<Vec<Vec<String>>> {
+        let values = self.of(inner);
+        let mut lists = Vec::new();
+        for value in &values {
+            lists.extend(match value {
+                Value::List(more) => self.words(more),
+                _ => vec![vec![UNKNOWN_SPAN.to_string()]],
+            });
+        }
+        lists.sort();
+        lists.dedup();
+        (!values.is_empty()).then_some(lists)
+    }
+
     fn find_words(&mut self, items: &'p [Expression]) -> Vec<Vec<String>> {
         let place = items.as_ptr() as usize;
         let mut written: Vec<String> = Vec::new();
@@ -227,20 +243,7 @@ impl<'p> Values<'p> {
         for item in items {
             match item {
                 Expression::Spread(inner) => {
-                    let mut lists = Vec::new();
-                    let values = self.of(inner);
-                    // nothing is known of it yet
-                    if values.is_empty() {
-                        return Vec::new();
-                    }
-                    for value in values {
-                        lists.extend(match value {
-                            Value::List(more) => self.words(more),
-                            _ => vec![vec![UNKNOWN_SPAN.to_string()]],
-                        });
-                    }
-                    lists.sort();
-                    lists.dedup();
+                    let Some(lists) = self.spread_words(inner) else { return Vec::new() };
                     match lists.as_slice() {
                         [only] => written.extend(only.iter().cloned()),
                         _ => written.push(UNKNOWN_SPAN.to_string()),

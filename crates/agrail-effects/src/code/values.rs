@@ -209,6 +209,11 @@ impl<'p> Values<'p> {
         all
     }
 
+    /// Counts steps that are small.
+    pub fn count(&mut self, small: usize) {
+        self.steps += small / 16;
+    }
+
     /// Everything that an expression may be, as far as it is found so far.
     pub fn of(&mut self, expression: &'p Expression) -> Vec<Value<'p>> {
         self.steps += 1;

@@ -50,6 +50,8 @@ struct File<'r, 'l, 's> {
     shadows: bool,
     /// Classes that extend what may be a class outside the program.
     foreign: Vec<usize>,
+    /// How often the whole file was searched.
+    searches: usize,
     /// Enclosing namespaces of TypeScript.
     namespaces: usize,
     depth: usize,
@@ -84,6 +86,7 @@ impl Reader<'_> {
             functions: Vec::new(),
             shadows: false,
             foreign: Vec::new(),
+            searches: 0,
             namespaces: 0,
             depth: 0,
         };

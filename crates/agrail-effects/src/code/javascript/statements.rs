@@ -28,6 +28,8 @@ const TYPES: [&str; 18] = [
 
 /// Longest list whose loop is read element by element, and most bytes that are read so.
 const MAX_UNROLLED: usize = 16;
+/// Most loops of a file whose list is looked for.
+const MAX_SEARCHES: usize = 32;
 const MAX_UNROLLED_BYTES: usize = 32 * 1024;
 
 impl File<'_, '_, '_> {
@@ -128,7 +130,7 @@ impl File<'_, '_, '_> {
     }
 
     /// The elements of a short list that stands in the loop, or in a constant that only the loop uses.
-    fn listed<'t>(&self, node: Node<'t>) -> Option<Vec<Node<'t>>> {
+    fn listed<'t>(&mut self, node: Node<'t>) -> Option<Vec<Node<'t>>> {
         let body = field(node, "body")?;
         let declared = field(node, "kind").is_some_and(|kind| matches!(self.of(kind), "const" | "let"));
         if !declared || self.of(field(node, "operator")?) != "of" || self.of(body).contains("var ") {
@@ -146,7 +148,11 @@ impl File<'_, '_, '_> {
     }
 
     /// The list that a constant holds, if nothing but this node uses it.
-    fn only_use<'t>(&self, used: Node<'t>) -> Option<Node<'t>> {
+    fn only_use<'t>(&mut self, used: Node<'t>) -> Option<Node<'t>> {
+        self.searches += 1;
+        if self.searches > MAX_SEARCHES {
+            return None;
+        }
         let mut root = used;
         while let Some(parent) = root.parent() {
             root = parent;
