@@ -14,6 +14,7 @@ pub mod local;
 mod normal;
 pub mod python;
 mod read;
+pub mod reading;
 pub mod role;
 pub mod shell;
 pub mod sql;
@@ -24,7 +25,7 @@ mod verb;
 pub mod words;
 
 pub use action::Action;
-pub use detail::{Attribute, CHANGED, Detail};
+pub use detail::{Attribute, BROUGHT, CHANGED, Detail};
 pub use kind::{Cause, Kind};
 pub use normal::normal;
 pub use read::{FETCH, Who, extract_effects};

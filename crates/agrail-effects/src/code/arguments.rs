@@ -29,8 +29,8 @@ pub struct Target<'p> {
     pub arguments: Vec<Argument<'p>>,
     /// The object that `call`, `apply` or `bind` makes `this`.
     pub this: Option<Argument<'p>>,
-    /// The arguments as they are written, if all of them are the function's.
-    pub written: Option<&'p [Expression]>,
+    /// The call, if all arguments that it gives are the function's.
+    pub written: Option<&'p Call>,
     /// The file in which it stands.
     pub unit: usize,
 }
@@ -143,8 +143,8 @@ impl<'p> Values<'p> {
                 Argument::One(expression) => all.push(self.of(expression)),
                 Argument::Rest(list) => match self.of(list).as_slice() {
                     [] => {}
-                    [Value::List(items)] if !items.iter().any(|item| matches!(item, Expression::Spread(_))) => {
-                        all.extend(items.iter().map(|item| self.of(item)));
+                    [Value::List(items)] if !items.all.iter().any(|item| matches!(item, Expression::Spread(_))) => {
+                        all.extend(items.all.iter().map(|item| self.of(item)));
                     }
                     _ => return (all, true),
                 },
@@ -174,9 +174,13 @@ impl<'p> Values<'p> {
         let assigned =
             OPTIONS.iter().any(|key| self.program.fields.contains_key(*key)) || self.program.fields.contains_key("");
         more || values.iter().skip(1).flatten().any(|value| match value {
-            Value::Record(items) => self.is_vague(items.as_ptr() as usize),
-            Value::Plain => assigned,
-            Value::Text(_) | Value::List(_) | Value::Function(_) => false,
+            Value::Record(items) => {
+                let merged = self.merged_into(items.place);
+                self.is_vague(items.place)
+                    || merged.iter().any(|object| !matches!(object, Value::Record(_) | Value::Plain | Value::Truth(_)))
+            }
+            Value::Plain | Value::Truth(_) => assigned,
+            Value::Text(_) | Value::Texts | Value::List(_) | Value::Function(_) => false,
             Value::Outside(name) => !name.starts_with("process."),
             Value::Unknown | Value::Unit(_) | Value::Object(..) => true,
         })
@@ -189,17 +193,9 @@ impl<'p> Values<'p> {
         for values in self.each(arguments).0 {
             for value in values {
                 let Value::Record(items) = value else { continue };
-                let assigned = self.fields(key);
-                if !assigned.is_empty() {
-                    found.get_or_insert_with(Vec::new).extend(assigned);
-                }
-                let named = items.iter().any(|(name, _)| matches!(name, Expression::Text(name) if **name == *key));
-                let spread = items.iter().any(|(name, _)| !matches!(name, Expression::Text(_)));
-                if named {
-                    let values = self.member_of(&Value::Record(items), key);
+                let values = self.named_in_record(items, key);
+                if !values.is_empty() {
                     found.get_or_insert_with(Vec::new).extend(values);
-                } else if spread {
-                    found.get_or_insert_with(Vec::new).push(Value::Unknown);
                 }
             }
         }
@@ -215,7 +211,7 @@ fn plain<'p>(callee: Value<'p>, arguments: Vec<Argument<'p>>, call: &'p Call) ->
         object: None,
         arguments,
         this: None,
-        written: Some(&call.arguments),
+        written: Some(call),
         unit: call.unit,
     }
 }

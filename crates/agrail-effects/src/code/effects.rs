@@ -6,6 +6,7 @@ use super::row::{Row, Special};
 use super::table::{Entry, Table};
 use super::values::{Value, Values};
 use super::{Call, Reading};
+use crate::Cause;
 use crate::{Attribute, Detail, UNKNOWN_SPAN};
 
 /// Most calls that are reported.
@@ -69,16 +70,16 @@ pub fn extract(program: &Program, table: &Table) -> Reading {
     for (name, value) in &program.environment {
         reader.environment(name, value);
     }
-    for (object, key) in &program.assigned {
-        reader.assigned(object, key);
+    for (object, key, value) in &program.assigned {
+        reader.assigned(object, key, value);
     }
     reader.folders();
     reader.listed();
     reader.linked();
     reader.rewritten();
     let mut problems = program.problems.clone();
-    problems.append(&mut reader.values.problems);
-    Reading { complete: problems.is_empty(), calls: reader.calls, problems }
+    problems.append(reader.values.problems);
+    Reading::new(reader.calls, problems)
 }
 
 /// Collects the effects of a program.
@@ -106,7 +107,7 @@ impl<'p> Effects<'p> {
                     _ => self.arguments(target),
                 }
             }
-            // a method of a list or an object that is not the program's: it may return or call what is in it
+            // a built-in method of a list or an object may return or call what is in it
             (_, Some(Value::List(_) | Value::Record(_)), _) => {
                 self.arguments(target);
                 if let Some(object) = target.object {
@@ -182,7 +183,6 @@ impl<'p> Effects<'p> {
                 self.apply(row, name, &target);
             }
             Entry::Harmless => {}
-            // a global object of the program's own kind has no functions that act
             Entry::Missing => self.unknown(name),
         }
     }
@@ -222,8 +222,9 @@ impl<'p> Effects<'p> {
             None => false,
             Some("always") => true,
             Some(key) => {
-                // `recursive: false` is rare; it counts as `true`
-                self.values.vague_options(&target.arguments) || self.values.option(&target.arguments, key).is_some()
+                let given = self.values.option(&target.arguments, key).unwrap_or_default();
+                self.values.vague_options(&target.arguments)
+                    || given.iter().any(|value| !matches!(value, Value::Truth(false)))
             }
         }
     }
@@ -247,7 +248,7 @@ impl<'p> Effects<'p> {
             return;
         }
         if self.calls.len() >= MAX_CALLS {
-            return self.values.problem("too many calls");
+            return self.values.problems.add(Cause::Budget, "too many calls");
         }
         self.calls.push(call);
     }
@@ -267,7 +268,7 @@ impl<'p> Effects<'p> {
         for folder in &folders {
             for call in self.calls.clone() {
                 let target = match call.role.as_str() {
-                    "script:bash" => format!("cd {} && {}", crate::python::quote(folder), call.target),
+                    "script:bash" => format!("cd {} && {}", crate::reading::quote(folder), call.target),
                     role if ON_PATH.contains(&role) && !call.target.starts_with(['/', '~']) => {
                         format!("{}/{}", folder.trim_end_matches('/'), call.target)
                     }
@@ -331,19 +332,27 @@ impl<'p> Effects<'p> {
     }
 
     /// An assignment to a member of an object: functions of the runtime, and what other modules export, may be replaced.
-    fn assigned(&mut self, object: &'p Expression, key: &'p Expression) {
+    fn assigned(&mut self, object: &'p Expression, key: &'p Expression, value: &'p Expression) {
         let key = super::fold::one(&self.values.settled(key));
         if matches!(key.as_str(), "__proto__" | "prototype") {
-            self.values.problem("the prototype of an object changes");
+            self.values.problems.add(Cause::Dynamic, "the prototype of an object changes");
         }
+        // a function of the program counts as called with anything; of a console, nobody expects an effect
+        let mild = |value: &Value<'_>| {
+            matches!(value, Value::Truth(_) | Value::Text(_) | Value::Texts | Value::Plain | Value::Function(_))
+        };
+        let values = self.values.settled(value);
+        let (all_mild, unknown) = (values.iter().all(mild), values.iter().all(|one| matches!(one, Value::Unknown)));
         for value in self.values.settled(object) {
             match value {
                 Value::Outside(name) => match (&*name, key.as_str()) {
                     ("process", "exitCode" | "title") => {}
+                    _ if all_mild => {}
+                    ("console", _) if unknown => {}
                     (name, _) if name.ends_with(UNKNOWN_SPAN) => {}
-                    _ => self.values.problem(&format!("{name}.{key} changes")),
+                    _ => self.values.problems.add(Cause::Dynamic, format!("{name}.{key} changes")),
                 },
-                Value::Unit(_) => self.values.problem("what another module exports changes"),
+                Value::Unit(_) => self.values.problems.add(Cause::Dynamic, "what another module exports changes"),
                 _ => {}
             }
         }

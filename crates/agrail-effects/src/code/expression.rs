@@ -1,5 +1,6 @@
 //! What a program consists of, whatever its language: expressions, variables, functions, calls.
 
+use crate::reading::Problems;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -8,8 +9,9 @@ use std::rc::Rc;
 pub enum Expression {
     /// A value that nobody knows.
     Unknown,
-    /// A value without effect if it is called: a number, a truth value, an object of the program.
+    /// A value without effect if it is called: a number, an object of the program.
     Plain,
+    Truth(bool),
     Text(Rc<str>),
     /// Parts that are joined to one text.
     Join(Vec<Expression>),
@@ -93,8 +95,8 @@ pub struct Program {
     pub fields: HashMap<String, Expression>,
     /// Methods of classes and objects, by name.
     pub methods: HashMap<String, Vec<usize>>,
-    /// Objects and keys of the members that are assigned.
-    pub assigned: Vec<(Expression, Expression)>,
+    /// Objects, keys and values of the members that are assigned.
+    pub assigned: Vec<(Expression, Expression, Expression)>,
     /// Methods of classes that extend a class outside the program, which may call them.
     pub overrides: Vec<usize>,
     /// Values that are handed to where they are not followed.
@@ -106,7 +108,7 @@ pub struct Program {
     /// Whether a function looks at its arguments without parameters.
     pub uses_arguments: bool,
     /// Why the program is not read completely.
-    pub problems: Vec<String>,
+    pub problems: Problems,
 }
 
 impl Program {
@@ -137,11 +139,5 @@ impl Program {
     pub fn call(&mut self, callee: Expression, arguments: Vec<Expression>, unit: usize) -> Expression {
         self.calls.push(Call { callee, arguments, unit });
         Expression::Call(self.calls.len() - 1)
-    }
-
-    pub fn problem(&mut self, text: &str) {
-        if !self.problems.iter().any(|known| known == text) && self.problems.len() < 16 {
-            self.problems.push(text.into());
-        }
     }
 }

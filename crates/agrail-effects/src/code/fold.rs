@@ -23,7 +23,7 @@ impl<'p> Values<'p> {
             (_, Some(Value::List(items)), Some("join")) => {
                 let separator = self.argument(&target.arguments, 0);
                 let separator = separator.map_or(",".to_owned(), |values| one(&values));
-                self.words(items).iter().map(|words| text(&words.join(&separator))).collect()
+                self.words(*items).iter().map(|words| text(&words.join(&separator))).collect()
             }
             _ => vec![Value::Unknown],
         }

@@ -2,7 +2,7 @@
 
 use super::arguments::{Argument, Target};
 use super::expression::Expression;
-use super::values::{Value, Values};
+use super::values::{Items, Value, Values};
 use std::collections::HashSet;
 
 /// Methods that call a function with each element of their list.
@@ -29,7 +29,7 @@ impl<'p> Values<'p> {
             if let Argument::One(expression) | Argument::Rest(expression) = argument {
                 match target.receiver {
                     Some(Value::List(items)) if each && position == 0 => self.link_each(items, expression),
-                    // what it waits for
+                    // the function gets what the promise holds
                     Some(_) if position == 0 && target.name.as_deref() == Some("then") => {
                         self.link_then(target, expression);
                     }
@@ -49,7 +49,8 @@ impl<'p> Values<'p> {
         let (values, more) = self.each(&target.arguments);
         for (position, parameter) in own.parameters.iter().enumerate() {
             if own.rest && position + 1 == own.parameters.len() {
-                let rest = target.written.and_then(|all| all.get(position..)).map(Value::List);
+                let rest = target.written.and_then(|call| Some(Items::of(call, call.arguments.get(position..)?)));
+                let rest = rest.map(Value::List);
                 let unknown = (more || rest.is_none()).then_some(Value::Unknown);
                 self.give(*parameter, rest.into_iter().chain(unknown).collect());
             } else if let Some(values) = values.get(position) {
@@ -71,7 +72,7 @@ impl<'p> Values<'p> {
     }
 
     /// A method of a list that calls a function with each element.
-    fn link_each(&mut self, items: &'p [Expression], callback: &'p Expression) {
+    fn link_each(&mut self, items: Items<'p, Expression>, callback: &'p Expression) {
         let program = self.program;
         for value in self.of(callback) {
             let Value::Function(function) = value else { continue };

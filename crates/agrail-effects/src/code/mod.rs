@@ -26,7 +26,8 @@ mod special;
 mod table;
 mod values;
 
-pub use crate::python::{Call, Reading};
+use crate::Cause;
+use crate::reading::{Call, Loaded, Loader, Reading};
 
 /// Most bytes of a program, all its files together.
 const MAX_SOURCE: usize = 1024 * 1024;
@@ -38,28 +39,12 @@ const MAX_NODES: usize = 200_000;
 /// Stack that one step of a recursion may need, and how much is added if there is less, in bytes.
 const STACK: (usize, usize) = (256 * 1024, 4 * 1024 * 1024);
 
-/// Where the modules of a program come from.
-pub trait Loader {
-    /// The content of the file at an absolute path.
-    fn load(&self, path: &str) -> Loaded;
-}
-
-/// A module of the program.
-pub enum Loaded {
-    /// Its content.
-    Text(String),
-    /// There is no such file.
-    Missing,
-    /// It cannot be read, or its content is not constant.
-    Unreadable,
-}
-
 /// Finds the effects of JavaScript or TypeScript source; `path` is its file, empty if it has none. Never fails: the
 /// reading contains everything that could not be followed.
 #[must_use]
 pub fn extract_effects(source: &str, path: &str, loader: &dyn Loader) -> Reading {
     let Some(table) = table::javascript() else {
-        return Reading { problems: vec!["the table of calls does not decode".into()], ..Reading::default() };
+        return Reading::failed(Cause::Budget, "the table of calls does not decode");
     };
     let program = javascript::read(source, path, table, loader);
     effects::extract(&program, table)

@@ -2,7 +2,7 @@
 
 use super::arguments::{Argument, Target};
 use super::expression::Expression;
-use super::values::{Value, Values, include};
+use super::values::{Items, Value, Values, include};
 use crate::UNKNOWN_SPAN;
 use std::collections::{HashMap, HashSet};
 
@@ -26,6 +26,8 @@ const MAX_ADDED: usize = 6;
 pub struct Changes<'p> {
     /// What is added at the end of a list, call by call.
     added: HashMap<usize, Vec<Vec<Argument<'p>>>>,
+    /// Objects whose members become members of this one.
+    merged: HashMap<usize, Vec<Argument<'p>>>,
     calls: HashSet<(usize, usize)>,
     /// Lists whose order or length changes, and objects that get members from elsewhere.
     vague: HashSet<usize>,
@@ -35,8 +37,8 @@ impl<'p> Values<'p> {
     /// Notes that a call changes a list or an object.
     pub fn note_change(&mut self, target: &Target<'p>) {
         if let (Some(Value::List(items)), Some(name)) = (&target.receiver, target.name.as_deref()) {
-            let place = items.as_ptr() as usize;
-            let call = target.written.map_or(0, |written| written.as_ptr() as usize);
+            let place = items.place;
+            let call = target.written.map_or(0, |call| std::ptr::from_ref(call) as usize);
             if CHANGE.contains(&name) {
                 self.changed |= self.changes.vague.insert(place);
             } else if ADD.contains(&name) && self.changes.calls.insert((place, call)) {
@@ -47,21 +49,31 @@ impl<'p> Values<'p> {
         if let Value::Outside(name) = &target.callee
             && MERGE.contains(&&**name)
         {
+            let call = target.written.map_or(0, |call| std::ptr::from_ref(call) as usize);
             for value in self.argument(&target.arguments, 0).unwrap_or_default() {
-                match value {
-                    Value::Record(items) if !items.is_empty() => {
-                        self.changed |= self.changes.vague.insert(items.as_ptr() as usize);
-                    }
-                    Value::List(items) => self.changed |= self.changes.vague.insert(items.as_ptr() as usize),
-                    _ => {}
+                let (Value::Record(Items { place, .. }) | Value::List(Items { place, .. })) = value else { continue };
+                if &**name == "Object.assign" {
+                    let new = self.changes.calls.insert((place, call));
+                    self.changed |= new;
+                    let more = target.arguments.iter().skip(1).copied().filter(|_| new);
+                    self.changes.merged.entry(place).or_default().extend(more);
+                } else {
+                    self.changed |= self.changes.vague.insert(place);
                 }
             }
         }
     }
 
-    pub fn member_of_record(&mut self, items: &'p [(Expression, Expression)], key: &str) -> Vec<Value<'p>> {
-        let place = (items.as_ptr() as usize, key.to_owned());
-        // what it takes from itself adds nothing
+    /// What a member of an object may be.
+    pub fn member_of_record(&mut self, items: Items<'p, (Expression, Expression)>, key: &str) -> Vec<Value<'p>> {
+        let found = self.named_in_record(items, key);
+        if found.is_empty() { vec![Value::Plain] } else { found }
+    }
+
+    /// As [`Self::member_of_record`]; nothing if the object has no such member.
+    pub fn named_in_record(&mut self, items: Items<'p, (Expression, Expression)>, key: &str) -> Vec<Value<'p>> {
+        let place = (items.place, key.to_owned());
+        // a member that an object takes from itself is no new value
         if !self.looked_up.insert(place.clone()) {
             return Vec::new();
         }
@@ -70,15 +82,15 @@ impl<'p> Values<'p> {
         found
     }
 
-    fn find_in_record(&mut self, items: &'p [(Expression, Expression)], key: &str) -> Vec<Value<'p>> {
+    fn find_in_record(&mut self, items: Items<'p, (Expression, Expression)>, key: &str) -> Vec<Value<'p>> {
         let mut all = Vec::new();
-        for (name, value) in items {
+        for (name, value) in items.all {
             match name {
                 Expression::Text(name) if **name == *key => drop(include(&mut all, self.of(value))),
                 Expression::Text(_) => {}
                 Expression::Spread(_) => {
                     for value in self.of(value) {
-                        include(&mut all, self.member_of(&value, key));
+                        include(&mut all, self.named_in(&value, key));
                     }
                 }
                 name => {
@@ -89,18 +101,21 @@ impl<'p> Values<'p> {
                 }
             }
         }
+        for object in self.merged_into(items.place) {
+            include(&mut all, self.named_in(&object, key));
+        }
         include(&mut all, self.fields(key));
-        if self.changes.vague.contains(&(items.as_ptr() as usize)) {
+        if self.changes.vague.contains(&items.place) {
             include(&mut all, [Value::Unknown]);
         }
-        if all.is_empty() { vec![Value::Plain] } else { all }
+        all
     }
 
     /// The element of a list at a position.
-    pub fn at(&mut self, items: &'p [Expression], at: usize) -> Vec<Value<'p>> {
-        let place = items.as_ptr() as usize;
-        let plain = !items.iter().any(|item| matches!(item, Expression::Spread(_)));
-        match items.get(at).filter(|_| plain && !self.changes.vague.contains(&place)) {
+    pub fn at(&mut self, items: Items<'p, Expression>, at: usize) -> Vec<Value<'p>> {
+        let place = items.place;
+        let plain = !items.all.iter().any(|item| matches!(item, Expression::Spread(_)));
+        match items.all.get(at).filter(|_| plain && !self.changes.vague.contains(&place)) {
             Some(item) => {
                 let mut all = self.of(item);
                 include(&mut all, self.assigned());
@@ -114,17 +129,40 @@ impl<'p> Values<'p> {
     pub fn tail(&mut self, list: &'p Expression, from: usize) -> Vec<Value<'p>> {
         let mut all = Vec::new();
         for value in self.of(list) {
-            let rest = match value {
-                Value::List(items) if !self.is_changed(items) => match items.get(..from) {
-                    Some(first) if !first.iter().any(|item| matches!(item, Expression::Spread(_))) => {
-                        items.get(from..).map(Value::List)
-                    }
-                    None => Some(Value::List(&[])),
-                    _ => None,
-                },
-                _ => None,
+            let Value::List(items) = value else {
+                include(&mut all, [Value::Unknown]);
+                continue;
             };
-            include(&mut all, [rest.unwrap_or(Value::Unknown)]);
+            match (items.all.get(..from), items.all.get(from..)) {
+                (Some(first), Some(rest)) if !first.iter().any(|item| matches!(item, Expression::Spread(_))) => {
+                    include(&mut all, [Value::List(Items { all: rest, ..items })]);
+                }
+                // it may begin among elements that are spread or added
+                _ => drop(include(&mut all, [Value::List(items), Value::Unknown])),
+            }
+        }
+        all
+    }
+
+    /// The member of a value that is spread or merged into an object; nothing if it has no such member.
+    fn named_in(&mut self, object: &Value<'p>, key: &str) -> Vec<Value<'p>> {
+        match object {
+            Value::Record(items) => self.named_in_record(*items, key),
+            Value::Plain | Value::Truth(_) => self.fields(key),
+            object => self.member_of(object, key),
+        }
+    }
+
+    /// The objects whose members become members of the one at a place.
+    pub fn merged_into(&mut self, place: usize) -> Vec<Value<'p>> {
+        let mut all = Vec::new();
+        for argument in self.changes.merged.get(&place).cloned().unwrap_or_default() {
+            let objects = match argument {
+                Argument::One(object) => self.of(object),
+                Argument::Rest(list) => self.element(list),
+                Argument::Unknown => vec![Value::Unknown],
+            };
+            include(&mut all, objects);
         }
         all
     }
@@ -132,11 +170,6 @@ impl<'p> Values<'p> {
     /// Whether the literal at a place gets members from elsewhere.
     pub fn is_vague(&self, place: usize) -> bool {
         self.changes.vague.contains(&place)
-    }
-
-    fn is_changed(&self, items: &[Expression]) -> bool {
-        let place = items.as_ptr() as usize;
-        self.changes.vague.contains(&place) || self.changes.added.contains_key(&place)
     }
 
     /// What is assigned to elements of any list.
@@ -159,7 +192,7 @@ impl<'p> Values<'p> {
             match value {
                 Value::List(items) => drop(include(&mut all, self.elements(items))),
                 Value::Record(items) => {
-                    for (_, value) in items {
+                    for (_, value) in items.all {
                         include(&mut all, self.of(value));
                     }
                 }
@@ -171,8 +204,8 @@ impl<'p> Values<'p> {
     }
 
     /// The elements of a list, in any order.
-    pub fn elements(&mut self, items: &'p [Expression]) -> Vec<Value<'p>> {
-        let place = (items.as_ptr() as usize, String::new());
+    pub fn elements(&mut self, items: Items<'p, Expression>) -> Vec<Value<'p>> {
+        let place = (items.place, String::new());
         if !self.looked_up.insert(place.clone()) {
             return Vec::new();
         }
@@ -181,16 +214,16 @@ impl<'p> Values<'p> {
         found
     }
 
-    fn find_elements(&mut self, items: &'p [Expression]) -> Vec<Value<'p>> {
+    fn find_elements(&mut self, items: Items<'p, Expression>) -> Vec<Value<'p>> {
         let mut all = self.assigned();
-        for item in items {
+        for item in items.all {
             let new = match item {
                 Expression::Spread(inner) => self.element(inner),
                 item => self.of(item),
             };
             include(&mut all, new);
         }
-        for arguments in self.changes.added.get(&(items.as_ptr() as usize)).cloned().unwrap_or_default() {
+        for arguments in self.changes.added.get(&items.place).cloned().unwrap_or_default() {
             let (values, more) = self.each(&arguments);
             for value in values {
                 include(&mut all, value);
@@ -199,7 +232,7 @@ impl<'p> Values<'p> {
                 include(&mut all, [Value::Unknown]);
             }
         }
-        if items.is_empty() {
+        if items.all.is_empty() {
             include(&mut all, [Value::Unknown]);
         }
         all
@@ -207,8 +240,8 @@ impl<'p> Values<'p> {
 
     /// The words that a list may be: as it is written, with each addition, with all of them. [`UNKNOWN_SPAN`] for what is
     /// not constant.
-    pub fn words(&mut self, items: &'p [Expression]) -> Vec<Vec<String>> {
-        let place = items.as_ptr() as usize;
+    pub fn words(&mut self, items: Items<'p, Expression>) -> Vec<Vec<String>> {
+        let place = items.place;
         let unknown = vec![vec![UNKNOWN_SPAN.to_string()]];
         if self.changes.vague.contains(&place) || !self.assigned().is_empty() {
             return unknown;
@@ -227,7 +260,7 @@ impl<'p> Values<'p> {
         let mut lists = Vec::new();
         for value in &values {
             lists.extend(match value {
-                Value::List(more) => self.words(more),
+                Value::List(more) => self.words(*more),
                 _ => vec![vec![UNKNOWN_SPAN.to_string()]],
             });
         }
@@ -236,11 +269,11 @@ impl<'p> Values<'p> {
         (!values.is_empty()).then_some(lists)
     }
 
-    fn find_words(&mut self, items: &'p [Expression]) -> Vec<Vec<String>> {
-        let place = items.as_ptr() as usize;
+    fn find_words(&mut self, items: Items<'p, Expression>) -> Vec<Vec<String>> {
+        let place = items.place;
         let mut written: Vec<String> = Vec::new();
         let mut other: Vec<(usize, String)> = Vec::new();
-        for item in items {
+        for item in items.all {
             match item {
                 Expression::Spread(inner) => {
                     let Some(lists) = self.spread_words(inner) else { return Vec::new() };

@@ -124,10 +124,15 @@ pub enum Special {
     Identity,
 }
 
-impl TryFrom<String> for Place {
-    type Error = String;
+/// A word that names no place of a call.
+#[derive(Debug, thiserror::Error)]
+#[error("'{0}' is no place: use an index, self, =text or key:")]
+pub struct NoPlace(String);
 
-    fn try_from(word: String) -> Result<Self, String> {
+impl TryFrom<String> for Place {
+    type Error = NoPlace;
+
+    fn try_from(word: String) -> Result<Self, NoPlace> {
         if let Ok(index) = word.parse() {
             return Ok(Self::At(index));
         }
@@ -135,7 +140,7 @@ impl TryFrom<String> for Place {
             _ if word == "self" => Ok(Self::Receiver),
             (Some(text), _) => Ok(Self::Text(text.to_owned())),
             (_, Some(key)) => Ok(Self::Option(key.to_owned())),
-            _ => Err(format!("'{word}' is no place: use an index, self, =text or key:")),
+            _ => Err(NoPlace(word)),
         }
     }
 }

@@ -6,8 +6,9 @@ use super::expression::Expression;
 use super::fold::one;
 use super::row::{Row, Special};
 use super::values::Value;
-use crate::python::quote;
+use crate::reading::quote;
 use crate::{Attribute, Detail, UNKNOWN_SPAN};
+use std::collections::HashSet;
 
 impl<'p> Effects<'p> {
     /// Reports the effects of a call.
@@ -81,14 +82,20 @@ impl<'p> Effects<'p> {
 
     /// A program, its arguments in a list, and options.
     fn program(&mut self, name: &str, target: &Target<'p>) {
-        let shell = self.values.option(&target.arguments, "shell");
-        let shell = shell.is_some_and(|values| !values.is_empty());
+        let shell = self.values.option(&target.arguments, "shell").unwrap_or_else(|| vec![Value::Truth(false)]);
+        let is_true = |value: &Value<'_>| match value {
+            Value::Truth(truth) => *truth,
+            Value::Text(shell) => !shell.is_empty(),
+            _ => false,
+        };
+        let with_shell = !shell.iter().all(|value| matches!(value, Value::Truth(false)));
+        let without = !shell.iter().all(is_true);
         let mut lines = Vec::new();
         for program in self.texts(target, 0) {
-            for words in self.lists(target, 1) {
-                let quoted = |word: &String| if shell { word.clone() } else { quote(word) };
-                let rest: Vec<String> = words.iter().map(quoted).collect();
-                lines.push(format!("{} {}", quoted(&program), rest.join(" ")).trim_end().to_owned());
+            for rest in self.lists(target, 1) {
+                let words = [vec![program.clone()], rest].concat();
+                lines.extend(without.then(|| words.iter().map(|word| quote(word)).collect::<Vec<String>>().join(" ")));
+                lines.extend(with_shell.then(|| words.join(" ")));
             }
         }
         lines.into_iter().for_each(|line| self.run(line, name, target));
@@ -137,7 +144,7 @@ impl<'p> Effects<'p> {
                     for list in lists.unwrap_or_else(|| vec![Value::Plain]) {
                         let rest = match list {
                             Value::List(items) => self.values.words(items),
-                            Value::Plain => vec![Vec::new()],
+                            Value::Plain | Value::Truth(_) => vec![Vec::new()],
                             _ => {
                                 self.unknown("arguments of a program that are not constant");
                                 vec![vec![UNKNOWN_SPAN.to_string()]]
@@ -167,7 +174,7 @@ impl<'p> Effects<'p> {
         let plain = |values: &[Value<'_>]| {
             values.iter().all(|value| match value {
                 Value::Text(text) => matches!(&**text, "inherit" | "ignore" | "pipe" | "null" | "overlapped"),
-                Value::Plain => true,
+                Value::Plain | Value::Truth(_) => true,
                 _ => false,
             })
         };
@@ -176,7 +183,7 @@ impl<'p> Effects<'p> {
         let handed = stdio.is_some_and(|values| {
             values.iter().any(|value| match value {
                 Value::List(items) => {
-                    let elements = self.values.elements(items);
+                    let elements = self.values.elements(*items);
                     !elements.iter().all(|value| {
                         plain(std::slice::from_ref(value)) || matches!(value, Value::Text(text) if text.len() == 1)
                     })
@@ -209,19 +216,24 @@ impl<'p> Effects<'p> {
 
     /// Variables that the options set for a program.
     fn variables(&mut self, target: &Target<'p>) -> Vec<(String, String)> {
-        let mut all = Vec::new();
-        for value in self.values.option(&target.arguments, "env").unwrap_or_default() {
+        let (mut all, mut seen) = (Vec::new(), HashSet::new());
+        let mut open = self.values.option(&target.arguments, "env").unwrap_or_default();
+        while let Some(value) = open.pop() {
             match value {
-                Value::Record(items) => {
-                    for (key, value) in items {
-                        if let Expression::Text(key) = key {
-                            all.push((key.to_string(), one(&self.values.settled(value))));
+                Value::Record(items) if seen.insert(items.place) => {
+                    for (key, value) in items.all {
+                        match key {
+                            Expression::Text(key) => all.push((key.to_string(), one(&self.values.settled(value)))),
+                            Expression::Spread(_) => open.extend(self.values.of(value)),
+                            _ => open.push(Value::Unknown),
                         }
                     }
+                    open.extend(self.values.merged_into(items.place));
                 }
+                Value::Record(_) | Value::Plain | Value::Truth(_) => {}
                 // the environment of this process
-                Value::Outside(name) if &*name == "process.env" => {}
-                _ => {}
+                Value::Outside(name) if matches!(&*name, "process.env" | "Bun.env" | "undefined") => {}
+                _ => self.unknown("environment variables of a program that are not constant"),
             }
         }
         all

@@ -150,16 +150,9 @@ impl Table {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 mod tests {
-    use super::super::{Loaded, Loader, extract_effects};
+    use super::super::extract_effects;
     use super::*;
-
-    struct Nothing;
-
-    impl Loader for Nothing {
-        fn load(&self, _: &str) -> Loaded {
-            Loaded::Missing
-        }
-    }
+    use crate::reading::NoModules;
 
     #[test]
     fn every_example_of_the_table_matches() {
@@ -170,7 +163,7 @@ mod tests {
                 wrong.push(format!("{}: no example", row.name.join(" ")));
             }
             for example in &row.examples {
-                let reading = extract_effects(&example[0], "", &Nothing);
+                let reading = extract_effects(&example[0], "", &NoModules);
                 let mut got: Vec<_> = reading
                     .calls
                     .iter()
@@ -181,7 +174,7 @@ mod tests {
                 let mut want = example[1..].to_vec();
                 got.sort();
                 want.sort();
-                if got != want || !reading.complete {
+                if got != want || !reading.is_complete() {
                     wrong.push(format!("{}\n   want {want:?}\n   got  {got:?} {:?}", example[0], reading.problems));
                 }
                 checked += 1;

@@ -7,7 +7,8 @@ use super::expression::{Expression, Program};
 use super::links::Links;
 use super::objects::Changes;
 use super::table::{Entry, Table};
-use crate::UNKNOWN_SPAN;
+use crate::reading::Problems;
+use crate::{Cause, UNKNOWN_SPAN};
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -25,16 +26,46 @@ const MAX_STEPS: usize = 300_000;
 /// Most rounds.
 const MAX_ROUNDS: usize = 64;
 
+/// The elements of a list, or the members of an object.
+#[derive(Debug)]
+pub struct Items<'p, T> {
+    /// Which literal of the program made it.
+    pub place: usize,
+    pub all: &'p [T],
+}
+
+impl<T> Copy for Items<'_, T> {}
+
+impl<T> Clone for Items<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<'p, T> Items<'p, T> {
+    /// What a literal contains; an expression or a call is its place.
+    pub fn of<L>(literal: &'p L, all: &'p [T]) -> Self {
+        Items { place: std::ptr::from_ref(literal) as usize, all }
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self.place == other.place && self.all.len() == other.all.len()
+    }
+}
+
 /// What an expression may be.
 #[derive(Debug, Clone)]
 pub enum Value<'p> {
     Unknown,
     /// Calling it or its methods has no effect outside the program.
     Plain,
+    Truth(bool),
     /// May contain [`UNKNOWN_SPAN`].
     Text(Rc<str>),
-    List(&'p [Expression]),
-    Record(&'p [(Expression, Expression)]),
+    /// More texts than are kept.
+    Texts,
+    List(Items<'p, Expression>),
+    Record(Items<'p, (Expression, Expression)>),
     /// A canonical name outside the program.
     Outside(Rc<str>),
     Unit(usize),
@@ -46,10 +77,11 @@ pub enum Value<'p> {
 impl Value<'_> {
     pub fn same(&self, other: &Self) -> bool {
         match (self, other) {
-            (Value::Unknown, Value::Unknown) | (Value::Plain, Value::Plain) => true,
+            (Value::Unknown, Value::Unknown) | (Value::Plain, Value::Plain) | (Value::Texts, Value::Texts) => true,
+            (Value::Truth(a), Value::Truth(b)) => a == b,
             (Value::Text(a), Value::Text(b)) | (Value::Outside(a), Value::Outside(b)) => a == b,
-            (Value::List(a), Value::List(b)) => std::ptr::eq(*a, *b),
-            (Value::Record(a), Value::Record(b)) => std::ptr::eq(*a, *b),
+            (Value::List(a), Value::List(b)) => a.same(b),
+            (Value::Record(a), Value::Record(b)) => a.same(b),
             (Value::Unit(a), Value::Unit(b)) | (Value::Function(a), Value::Function(b)) => a == b,
             (Value::Object(a, x), Value::Object(b, y)) => a == b && x == y,
             _ => false,
@@ -60,6 +92,7 @@ impl Value<'_> {
     pub fn show(&self) -> String {
         match self {
             Value::Text(text) | Value::Object(_, text) => text.to_string(),
+            Value::Truth(truth) => truth.to_string(),
             _ => UNKNOWN_SPAN.to_string(),
         }
     }
@@ -82,35 +115,26 @@ pub struct Values<'p> {
     steps: usize,
     /// Whether a member with an unknown key was read from an object that is not known.
     pub vague: bool,
-    pub problems: Vec<String>,
+    pub problems: Problems,
 }
 
-/// Adds values, each once; whether any is new. Of too many texts, only that they are unknown is kept.
+/// Adds values, each once; whether any is new. Of too many texts, only that there are many is kept.
 pub fn include<'p>(all: &mut Vec<Value<'p>>, new: impl IntoIterator<Item = Value<'p>>) -> bool {
     let mut added = false;
-    let texts = |all: &[Value<'p>]| all.iter().filter(|known| matches!(known, Value::Text(_))).count();
-    let mut count = texts(all);
-    let many = |all: &[Value<'p>]| {
-        all.iter().any(|known| matches!(known, Value::Text(text) if text.len() == 3 && text.starts_with(UNKNOWN_SPAN)))
-    };
+    let mut texts = all.iter().filter(|known| matches!(known, Value::Text(_))).count();
+    let mut many = all.iter().any(|known| matches!(known, Value::Texts));
     for value in new {
-        if all.iter().any(|known| known.same(&value)) {
+        let is_text = matches!(value, Value::Text(_) | Value::Texts);
+        if many && is_text || all.iter().any(|known| known.same(&value)) {
             continue;
         }
-        if matches!(value, Value::Text(_)) {
-            // once there were too many, there are too many
-            if count >= MAX_TEXTS && many(all) {
-                continue;
-            }
-            count += 1;
-        }
         added = true;
+        texts += usize::from(is_text);
         all.push(value);
-        if count > MAX_TEXTS {
-            all.retain(|known| !matches!(known, Value::Text(_)));
-            let unknown = Value::Text(UNKNOWN_SPAN.to_string().into());
-            all.extend(std::iter::repeat_n(unknown, MAX_TEXTS));
-            count = MAX_TEXTS;
+        if texts > MAX_TEXTS || is_text && matches!(all.last(), Some(Value::Texts)) {
+            all.retain(|known| !matches!(known, Value::Text(_) | Value::Texts));
+            all.push(Value::Texts);
+            (texts, many) = (0, true);
         }
     }
     added
@@ -130,13 +154,7 @@ impl<'p> Values<'p> {
             changed: false,
             steps: 0,
             vague: false,
-            problems: Vec::new(),
-        }
-    }
-
-    pub fn problem(&mut self, text: &str) {
-        if !self.problems.iter().any(|known| known == text) && self.problems.len() < 16 {
-            self.problems.push(text.into());
+            problems: Problems::default(),
         }
     }
 
@@ -170,7 +188,7 @@ impl<'p> Values<'p> {
                 break;
             }
         }
-        self.problem("too much to follow");
+        self.problems.add(Cause::Budget, "too much to follow");
     }
 
     fn settle_call(&mut self, at: usize) {
@@ -191,7 +209,7 @@ impl<'p> Values<'p> {
         let Some(held) = self.variables.get_mut(variable) else { return };
         self.changed |= include(held, values);
         if held.len() > MAX_TEXTS + MAX_OTHERS {
-            self.problem("too many values to follow");
+            self.problems.add(Cause::Budget, "too many values to follow");
         }
     }
 
@@ -218,7 +236,7 @@ impl<'p> Values<'p> {
     pub fn of(&mut self, expression: &'p Expression) -> Vec<Value<'p>> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
-            self.problem("too much to follow");
+            self.problems.add(Cause::Budget, "too much to follow");
             return vec![Value::Unknown];
         }
         stacker::maybe_grow(crate::code::STACK.0, crate::code::STACK.1, || self.find(expression))
@@ -228,10 +246,11 @@ impl<'p> Values<'p> {
         match expression {
             Expression::Unknown => vec![Value::Unknown],
             Expression::Plain => vec![Value::Plain],
+            Expression::Truth(truth) => vec![Value::Truth(*truth)],
             Expression::Text(text) => vec![Value::Text(text.clone())],
             Expression::Join(parts) => self.join(parts),
-            Expression::List(items) => vec![Value::List(items)],
-            Expression::Record(items) => vec![Value::Record(items)],
+            Expression::List(items) => vec![Value::List(Items::of(expression, items))],
+            Expression::Record(items) => vec![Value::Record(Items::of(expression, items))],
             Expression::Spread(inner) => self.of(inner),
             Expression::Variable(variable) => self.variables.get(*variable).cloned().unwrap_or_default(),
             Expression::Outside(name) => vec![self.outside(name)],
@@ -347,9 +366,9 @@ impl<'p> Values<'p> {
                 vec![self.outside(&full)]
             }
             Value::Unit(unit) => self.export(*unit, key),
-            Value::Record(items) => self.member_of_record(items, key),
+            Value::Record(items) => self.member_of_record(*items, key),
             Value::List(items) if key.parse::<usize>().is_ok() => {
-                self.at(items, key.parse::<usize>().unwrap_or(usize::MAX))
+                self.at(*items, key.parse::<usize>().unwrap_or(usize::MAX))
             }
             Value::Object(kind, _) if self.table.constant(&format!("{kind}.{key}")).is_some() => {
                 vec![self.outside(&format!("{kind}.{key}"))]
@@ -384,13 +403,13 @@ impl<'p> Values<'p> {
             }
             Value::Record(items) => {
                 let mut all = self.fields("");
-                for (_, value) in *items {
+                for (_, value) in items.all {
                     include(&mut all, self.of(value));
                 }
                 include(&mut all, [Value::Unknown]);
                 all
             }
-            Value::List(items) => self.elements(items),
+            Value::List(items) => self.elements(*items),
             _ => {
                 self.vague = true;
                 let mut all = self.fields("");
@@ -420,10 +439,8 @@ impl<'p> Values<'p> {
         while let Some(value) = all.get(at).cloned() {
             at += 1;
             let items: Vec<&'p Expression> = match value {
-                Value::List(items) if seen.insert(items.as_ptr() as usize) => items.iter().collect(),
-                Value::Record(items) if seen.insert(items.as_ptr() as usize) => {
-                    items.iter().map(|(_, item)| item).collect()
-                }
+                Value::List(items) if seen.insert(items.place) => items.all.iter().collect(),
+                Value::Record(items) if seen.insert(items.place) => items.all.iter().map(|(_, item)| item).collect(),
                 Value::Unit(unit) if seen.insert(unit) => {
                     let unit = self.program.units.get(unit);
                     unit.into_iter().flat_map(|unit| unit.exports.values()).flatten().collect()
@@ -432,10 +449,12 @@ impl<'p> Values<'p> {
             };
             for item in items {
                 let inner = self.of(item);
-                all.extend(inner.into_iter().filter(|value| !matches!(value, Value::Text(_) | Value::Unknown)));
+                all.extend(
+                    inner.into_iter().filter(|value| !matches!(value, Value::Text(_) | Value::Texts | Value::Unknown)),
+                );
             }
             if all.len() > MAX_WITHIN {
-                self.problem("too many values to follow");
+                self.problems.add(Cause::Budget, "too many values to follow");
                 break;
             }
         }

@@ -26,6 +26,15 @@ impl Reader<'_> {
     /// A function that is passed to code outside the program may be called there.
     pub(super) fn escape(&mut self, args: &Args, to: &str) {
         let last = to.rsplit('.').next().unwrap_or_default();
+        for value in args.values() {
+            match value {
+                Value::Module(module) if !LOOKING.contains(&last) => self.expose(*module),
+                Value::Instance(class, _) | Value::Class(class) => {
+                    self.modules.exposed.insert(std::rc::Rc::as_ptr(class));
+                }
+                _ => {}
+            }
+        }
         for (i, value) in args.pos.iter().enumerate().filter(|(_, value)| value.callable()) {
             match value {
                 Value::Name(n) if self.table.is_module(n) || !acts(self.find(n)) => {

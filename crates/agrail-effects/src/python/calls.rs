@@ -6,13 +6,13 @@ use super::statements::{field, named};
 use super::table::Entry;
 use super::values::{self, Class, Function, UNKNOWN_SPAN, Value, either, list};
 use super::{Frame, Reader, Source};
-use crate::{Attribute, Detail};
+use crate::{Attribute, Cause, Detail};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use tree_sitter::Node;
 
 /// Deepest nesting of calls between functions of the program.
-const MAX_CALL_DEPTH: usize = 10;
+const MAX_CALL_DEPTH: usize = 20;
 
 /// The arguments of a call.
 #[derive(Clone)]
@@ -156,6 +156,10 @@ impl Reader<'_> {
     // --- functions and classes of the program
 
     pub(super) fn call_function(&mut self, function: &Rc<Function>, args: Args) -> Value {
+        self.within(function.module, |reader| reader.call_here(function, args))
+    }
+
+    fn call_here(&mut self, function: &Rc<Function>, args: Args) -> Value {
         let id = (function.source, function.start);
         self.called.insert(id);
         let active = self.frames.iter().filter(|f| f.function == id).count();
@@ -168,13 +172,13 @@ impl Reader<'_> {
             return Value::Hole;
         }
         if self.frames.len() >= MAX_CALL_DEPTH {
-            self.problem("calls nested too deeply");
+            self.problems.add(Cause::Budget, "calls nested too deeply");
             return Value::Hole;
         }
         let Some(src) = self.sources.get(function.source).cloned() else { return Value::Hole };
         let found = src.tree.root_node().named_descendant_for_byte_range(function.start, function.end);
         let Some(node) = found.filter(|n| matches!(n.kind(), "function_definition" | "lambda")) else {
-            self.problem("a function is not found");
+            self.problems.add(Cause::Budget, "a function is not found");
             return Value::Hole;
         };
         let bound = self.bind(&src, node, args);
@@ -274,6 +278,7 @@ impl Reader<'_> {
 
     fn instantiate(&mut self, class: &Rc<Class>, args: Args) -> Value {
         let instance = Value::Instance(class.clone(), args.size());
+        self.modules.made.insert(Rc::as_ptr(class));
         if let Some(init) = class.members.get("__init__").cloned() {
             let mut pos = vec![instance.clone()];
             pos.extend(args.pos);
@@ -484,10 +489,4 @@ fn detail(role: &str, value: &Value, args: &Args) -> Detail {
         _ => Attribute::Mode(value.show()),
     };
     Detail::Attributes(vec![attribute])
-}
-
-/// Quotes a word for a shell.
-pub(crate) fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "_-./:=@%+,~".contains(c) || c == UNKNOWN_SPAN;
-    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

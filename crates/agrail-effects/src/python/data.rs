@@ -256,8 +256,8 @@ mod tests {
 
     fn calls(source: &str) -> Vec<String> {
         let library: Library = toml::from_str(LIBRARY).unwrap();
-        let reading = crate::python::extract_effects(source, &library);
-        assert!(reading.complete, "{:?}", reading.problems);
+        let reading = crate::python::extract_effects(source, &crate::python::Place::NONE, &library);
+        assert!(reading.is_complete(), "{:?}", reading.problems);
         reading.calls.iter().map(|c| format!("{} {}", c.role, c.target)).collect()
     }
 
@@ -328,7 +328,8 @@ mod tests {
     fn library_does_not_replace_known_functions() {
         let library: Library =
             toml::from_str("call = [{ name = \"os.remove\", role = \"read\", target = 0 }]").unwrap();
-        let reading = crate::python::extract_effects("import os\nos.remove('/a')", &library);
+        let reading =
+            crate::python::extract_effects("import os\nos.remove('/a')", &crate::python::Place::NONE, &library);
         assert_eq!(reading.calls[0].role, "delete");
         assert!(toml::from_str::<Library>("call = [{ name = \"f\", role = \"remvoe\" }]").is_err());
         assert!(toml::from_str::<Library>("call = [{ name = \"f\", special = \"data laod\" }]").is_err());

@@ -154,7 +154,7 @@ impl Reader<'_> {
         let mut made = HashMap::new();
         while self.journal.len() > mark {
             let Some((scope, name, old)) = self.journal.pop() else { break };
-            let Some(variables) = self.scopes.get_mut(scope) else { continue };
+            let Some(variables) = self.variables(scope) else { continue };
             let now = match old {
                 Some(old) => variables.insert(name.clone(), old),
                 None => variables.remove(&name),
@@ -179,7 +179,7 @@ impl Reader<'_> {
         names.sort();
         names.dedup();
         for key in names {
-            let before = self.scopes.get(key.0).and_then(|s| s.get(&key.1)).cloned();
+            let before = self.variable(&key);
             let mut value: Option<Value> = if around { before.clone() } else { None };
             for made in &all {
                 let made = made.get(&key).cloned().unwrap_or_else(|| before.clone());
@@ -195,6 +195,16 @@ impl Reader<'_> {
         all_stop
     }
 
+    /// The value of `__name__ == "__main__"`, which is false in a module that is imported.
+    fn is_main(&mut self, src: &Rc<Source>, condition: Node<'_>) -> Option<bool> {
+        let sides = named(condition);
+        let [name, main] = sides.as_slice() else { return None };
+        let equal = field(condition, "operators").is_some_and(|operator| src.of(operator) == "==");
+        let imported = src.of(*name) == "__name__" && equal && self.modules.current != 0;
+        let name = self.identifier("__name__").show();
+        (imported && !name.contains(values::UNKNOWN_SPAN)).then(|| name == self.expr(src, *main).show())
+    }
+
     pub(super) fn if_statement(&mut self, src: &Rc<Source>, node: Node<'_>) -> Flow {
         let (Some(condition), Some(body)) = (field(node, "condition"), field(node, "consequence")) else {
             return Flow::Next;
@@ -202,6 +212,7 @@ impl Reader<'_> {
         let truth = self.expr(src, condition);
         let constant = match condition.kind() {
             "true" | "false" | "integer" => truth.truth(),
+            "comparison_operator" => self.is_main(src, condition),
             _ => None,
         };
         let mut compared = Compared::default();
@@ -360,7 +371,7 @@ impl Reader<'_> {
         self.statement(src, body);
         let made = self.undo(mark);
         for (key, value) in sorted(made) {
-            let before = self.scopes.get(key.0).and_then(|s| s.get(&key.1)).cloned();
+            let before = self.variable(&key);
             let vague = match (before, value) {
                 (Some(a), Some(b)) => widen(a, b),
                 (a, b) => a.or(b).unwrap_or(Value::Hole),
@@ -372,7 +383,7 @@ impl Reader<'_> {
         bind(self);
         self.statement(src, body);
         for (key, value) in sorted(self.undo(mark)) {
-            let before = self.scopes.get(key.0).and_then(|s| s.get(&key.1)).cloned();
+            let before = self.variable(&key);
             let joined = match (before, value) {
                 (Some(a), Some(b)) => either(a, b),
                 (a, b) => a.or(b).unwrap_or(Value::Hole),

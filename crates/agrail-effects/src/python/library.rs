@@ -38,13 +38,13 @@ impl Library {
     pub fn verify(&self) -> Result<(), ExampleError> {
         for example in &self.examples {
             let Some((code, want)) = example.split_first() else { continue };
-            let reading = super::extract_effects(code, self);
+            let reading = super::extract_effects(code, &super::Place::NONE, self);
             let mut found: Vec<String> =
                 reading.calls.iter().map(|call| format!("{} {}", call.role, call.target)).collect();
             let mut want = want.to_vec();
             found.sort();
             want.sort();
-            if found != want || !reading.complete {
+            if found != want || !reading.is_complete() {
                 return Err(ExampleError { code: code.clone(), want, found });
             }
         }

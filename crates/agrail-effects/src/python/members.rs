@@ -37,8 +37,10 @@ impl Reader<'_> {
                     _ => Value::Name(full.into()),
                 }
             }
+            Value::Module(_) if name == "__dict__" => object.clone(),
+            Value::Module(module) => self.of_module(*module, name),
             Value::Instance(class, _) | Value::Class(class) => {
-                let stored = self.lookup(&format!("{}.{name}", class.name));
+                let stored = self.variable(&(usize::MAX, format!("{}.{name}", class.name)));
                 match (stored, class.members.get(name)) {
                     (Some(v), None) => v,
                     (Some(v), Some(member)) => either(member.clone(), v),
@@ -159,6 +161,8 @@ impl Reader<'_> {
                 (_, Value::Text(k)) => self.attribute(base, k),
                 _ => Value::Hole,
             },
+            (Value::Module(module), Value::Text(name)) => self.of_module(*module, name),
+            (Value::Module(_), _) => Value::Name(UNKNOWN_SPAN.to_string().into()),
             (Value::Dict(d), _) => {
                 let exact =
                     d.items.chunks(2).rev().find(|p| p.first().is_some_and(|k| k.same(key))).and_then(|p| p.get(1));

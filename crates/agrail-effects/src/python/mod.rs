@@ -6,7 +6,10 @@
 //! 3. Each call to something outside the program is looked up in `calls.toml` (`table`) and becomes a [`Call`]. A name
 //!    that the table lacks is `unknown`; it is never dropped.
 //!    A [`Library`] adds the functions that the agent's host provides.
-//! 4. Loops carry a weight, so that unbounded growth becomes `exhaust`.
+//! 4. A module is looked for in the folder of the program, the working folder and its `src`, before the table; it is
+//!    interpreted once (`modules`). Of a module that is imported, functions count that the program calls or hands on. An
+//!    installed package with the name of a module of the project is not told apart from it.
+//! 5. Loops carry a weight, so that unbounded growth becomes `exhaust`.
 //!
 //! Size, nesting, steps and calls are bounded; a reading that reaches a bound is incomplete.
 
@@ -21,6 +24,7 @@ mod file;
 mod flow;
 mod library;
 mod members;
+mod modules;
 mod operators;
 mod row;
 mod source;
@@ -31,14 +35,15 @@ mod table;
 mod values;
 mod variables;
 
-use crate::Detail;
+use crate::reading::{Call, Loader, NoModules, Problems, Reading, quote};
+use crate::{Cause, Detail};
+use modules::Modules;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use table::{Entry, Table};
 use tree_sitter::{Node, Parser, Tree};
 use values::{Class, Function, UNKNOWN_SPAN, Value};
 
-pub(crate) use calls::quote;
 pub(crate) use data::STATEMENT;
 pub use library::Library;
 
@@ -50,50 +55,37 @@ const MAX_DEPTH: usize = 200;
 const MAX_STEPS: usize = 200_000;
 /// Most calls that are reported.
 const MAX_CALLS: usize = 2_000;
-/// Most sources that are parsed because `exec` or `eval` runs them, and their deepest nesting.
-const MAX_SOURCES: usize = 32;
+/// Most sources that are parsed, modules among them, and the deepest nesting of those that `exec` or `eval` runs.
+const MAX_SOURCES: usize = 192;
 const MAX_SOURCE_NESTING: usize = 6;
 
-/// One effect of the source on something outside it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
-    /// A role in the notation of `commands/README.md`: `delete`, `kill:process`, `script:bash`, `unknown`.
-    pub role: String,
-    /// Path, URL or command text; U+FFFC replaces each part that is not constant.
-    pub target: String,
-    /// Whether paths below the target are affected, too.
-    pub recursive: bool,
-    /// Whether a part of the target is not constant.
-    pub dynamic: bool,
-    /// Mode in octal, signal or owner.
-    pub detail: Detail,
-    /// Name of the called function: `os.remove`.
-    pub via: String,
+/// Where a program stands and runs.
+pub struct Place<'t> {
+    /// Its file; empty if it has none.
+    pub path: &'t str,
+    /// The working folder.
+    pub folder: &'t str,
+    /// The project's modules.
+    pub loader: &'t dyn Loader,
 }
 
-/// All calls of a source, as far as they can be found.
-#[derive(Debug, Clone, Default)]
-pub struct Reading {
-    /// The calls with effects.
-    pub calls: Vec<Call>,
-    /// Whether the whole source was parsed and interpreted within the bounds.
-    pub complete: bool,
-    /// Why the reading is incomplete.
-    pub problems: Vec<String>,
+impl Place<'static> {
+    /// Source without a file, and no modules.
+    pub(crate) const NONE: Self = Self { path: "", folder: "", loader: &NoModules };
 }
 
 /// Interprets Python source, which may call the functions of the host's library. Never fails: the reading contains
 /// everything that could not be interpreted.
 #[must_use]
-pub fn extract_effects(source: &str, library: &Library) -> Reading {
+pub fn extract_effects(source: &str, place: &Place<'_>, library: &Library) -> Reading {
     let Some(table) = table::table() else {
-        return Reading { problems: vec!["the table of calls does not decode".into()], ..Reading::default() };
+        return Reading::failed(Cause::Budget, "the table of calls does not decode");
     };
-    let mut reader = Reader::new(table, library);
+    let mut reader = Reader::new(table, library, Modules::new(place.path, place.folder, place.loader));
     reader.source(source, "source");
     reader.answered();
     reader.read_uncalled();
-    Reading { complete: reader.problems.is_empty(), calls: reader.calls, problems: reader.problems }
+    Reading::new(reader.calls, reader.problems)
 }
 
 /// A parsed text: the source itself, or the argument of `exec`.
@@ -133,7 +125,7 @@ struct Reader<'t> {
     /// Functions of the agent's host.
     library: &'t Library,
     calls: Vec<Call>,
-    problems: Vec<String>,
+    problems: Problems,
     sources: Vec<Rc<Source>>,
     /// Variables by scope; the first scope is the module's.
     scopes: Vec<HashMap<String, Value>>,
@@ -160,15 +152,18 @@ struct Reader<'t> {
     nested_sources: usize,
     /// Whether the source loads tables (`data`).
     loads: bool,
+    modules: Modules<'t>,
+    /// Functions that imported modules define, with their class.
+    inner: Vec<(Rc<Function>, Option<Rc<Class>>)>,
 }
 
 impl<'t> Reader<'t> {
-    fn new(table: &'t Table, library: &'t Library) -> Self {
+    fn new(table: &'t Table, library: &'t Library, modules: Modules<'t>) -> Self {
         Reader {
             table,
             library,
             calls: vec![],
-            problems: vec![],
+            problems: Problems::default(),
             sources: vec![],
             scopes: vec![HashMap::new()],
             frames: vec![],
@@ -187,6 +182,8 @@ impl<'t> Reader<'t> {
             depth: 0,
             nested_sources: 0,
             loads: false,
+            modules,
+            inner: vec![],
         }
     }
 
@@ -198,40 +195,49 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn problem(&mut self, text: &str) {
-        if !self.problems.iter().any(|p| p == text) && self.problems.len() < 16 {
-            self.problems.push(text.into())
-        }
-    }
-
     /// Parses and interprets a text in the current scope; returns the value of its last expression.
     fn source(&mut self, text: &str, what: &str) -> Value {
-        if text.len() > MAX_SOURCE || self.sources.len() >= MAX_SOURCES || self.nested_sources >= MAX_SOURCE_NESTING {
-            self.problem("source too large or nested too deeply");
+        if self.nested_sources >= MAX_SOURCE_NESTING {
+            self.problems.add(Cause::Budget, "source within source is nested too deeply");
             return Value::Hole;
+        }
+        let Some(source) = self.parse(text, what) else { return Value::Hole };
+        self.nested_sources += 1;
+        let value = self.module(&source);
+        self.nested_sources -= 1;
+        value
+    }
+
+    /// Parses a text; nothing if it is too large.
+    fn parse(&mut self, text: &str, what: &str) -> Option<Rc<Source>> {
+        if text.len() > MAX_SOURCE || self.sources.len() >= MAX_SOURCES {
+            self.problems.add(Cause::Budget, format!("{what} is too large"));
+            return None;
         }
         let mut parser = Parser::new();
         let tree =
             parser.set_language(&tree_sitter_python::LANGUAGE.into()).ok().and_then(|()| parser.parse(text, None));
         let Some(tree) = tree else {
-            self.problem("the parser does not start");
-            return Value::Hole;
+            self.problems.add(Cause::Budget, "the parser does not start");
+            return None;
         };
         if tree.root_node().has_error() {
-            self.problem(&format!("{what} does not parse"))
+            self.problems.add(Cause::Parse, format!("{what} does not parse"))
         }
         let source = Rc::new(Source { text: text.into(), tree });
         self.sources.push(source.clone());
-        self.nested_sources += 1;
-        let at = self.sources.len() - 1;
-        let value = self.module(&source, at);
-        self.nested_sources -= 1;
-        value
+        Some(source)
     }
 
     /// Interprets the functions that nothing calls, with unknown arguments: other code may call them.
     fn read_uncalled(&mut self) {
-        while let Some((function, class)) = self.defined.pop() {
+        loop {
+            let inner = std::mem::take(&mut self.inner);
+            let (callable, other): (Vec<_>, Vec<_>) =
+                inner.into_iter().partition(|(function, class)| self.may_be_called(function, class.as_ref()));
+            self.inner = other;
+            self.defined.extend(callable);
+            let Some((function, class)) = self.defined.pop() else { return };
             if self.called.contains(&(function.source, function.start)) {
                 continue;
             }
@@ -243,10 +249,10 @@ impl<'t> Reader<'t> {
     fn step(&mut self, cost: usize) -> bool {
         self.steps += cost;
         if self.steps > MAX_STEPS {
-            self.problem("too many steps")
+            self.problems.add(Cause::Budget, "too many steps")
         }
         if self.depth > MAX_DEPTH {
-            self.problem("nested too deeply")
+            self.problems.add(Cause::Budget, "nested too deeply")
         }
         self.steps <= MAX_STEPS && self.depth <= MAX_DEPTH
     }
@@ -283,7 +289,7 @@ impl<'t> Reader<'t> {
                 target = values::join(cwd, &target)
             }
             if role == "script:bash" {
-                target = format!("cd {} && {target}", calls::quote(cwd))
+                target = format!("cd {} && {target}", quote(cwd))
             }
         }
         let dynamic = target.contains(UNKNOWN_SPAN);
@@ -295,7 +301,7 @@ impl<'t> Reader<'t> {
             return;
         }
         if self.calls.len() >= MAX_CALLS {
-            return self.problem("too many calls");
+            return self.problems.add(Cause::Budget, "too many calls");
         }
         self.calls.push(call);
     }

@@ -3,6 +3,7 @@
 use super::calls::{Args, acts};
 use super::values::{self, Value, either};
 use super::{Flow, Frame, Reader, Source};
+use crate::Cause;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use tree_sitter::Node;
@@ -22,7 +23,7 @@ pub(super) fn fields<'t>(node: Node<'t>, name: &str) -> Vec<Node<'t>> {
 }
 
 impl Reader<'_> {
-    pub(super) fn module(&mut self, src: &Rc<Source>, _at: usize) -> Value {
+    pub(super) fn module(&mut self, src: &Rc<Source>) -> Value {
         let root = src.tree.root_node();
         let statements = named(root);
         // `eval` needs the value of its only expression
@@ -91,11 +92,11 @@ impl Reader<'_> {
             "import_from_statement" => self.import_from(src, node),
             "global_statement" | "nonlocal_statement" => self.declare(src, node),
             "print_statement" => {
-                self.problem("Python 2");
+                self.problems.add(Cause::Language, "Python 2");
                 self.all(src, named(node));
             }
             "exec_statement" => {
-                self.problem("Python 2");
+                self.problems.add(Cause::Language, "Python 2");
                 if let Some(code) = field(node, "code") {
                     let code = self.expr(src, code);
                     self.run_source(&code, "exec");
@@ -135,7 +136,7 @@ impl Reader<'_> {
         let base = self.frames.last().map_or(0, |f| f.base).max(1);
         let captured =
             self.scopes.iter().skip(base).flat_map(|s| s.iter().map(|(k, v)| (k.clone(), v.clone()))).collect();
-        let value = values::function(source, node.start_byte(), node.end_byte(), captured);
+        let value = values::function(source, self.modules.current, (node.start_byte(), node.end_byte()), captured);
         if let (Value::Function(f), None) = (&value, class)
             && node.kind() != "lambda"
         {
@@ -238,26 +239,49 @@ impl Reader<'_> {
 
     fn import(&mut self, src: &Rc<Source>, node: Node<'_>) {
         for item in fields(node, "name") {
-            if let (Some(name), Some(alias)) = (field(item, "name"), field(item, "alias")) {
-                let module = self.table.canonical(src.of(name));
-                self.assign_name(src.of(alias), Value::Name(module.into()));
-            } else {
-                let root = src.of(item).split('.').next().unwrap_or_default();
-                self.assign_name(root, Value::Name(self.table.canonical(root).into()));
-            }
+            let alias = field(item, "alias").map(|alias| src.of(alias).to_owned());
+            let written = field(item, "name").unwrap_or(item);
+            let dotted: String = src.of(written).split_whitespace().collect();
+            let root = dotted.split('.').next().unwrap_or_default().to_owned();
+            let value = match (self.own_module(&dotted, None), &alias) {
+                (Some((_, last)), Some(_)) => last,
+                (Some((first, _)), None) => first,
+                (None, Some(_)) => Value::Name(self.table.canonical(&dotted).into()),
+                (None, None) => Value::Name(self.table.canonical(&root).into()),
+            };
+            self.assign_name(alias.as_deref().unwrap_or(&root), value);
         }
     }
 
     fn import_from(&mut self, src: &Rc<Source>, node: Node<'_>) {
-        let module = field(node, "module_name").map(|m| src.of(m).to_string()).unwrap_or_default();
-        if named(node).iter().any(|n| n.kind() == "wildcard_import") {
-            self.starred.push(module.clone())
+        let written: String =
+            field(node, "module_name").map(|m| src.of(m).split_whitespace().collect()).unwrap_or_default();
+        let all = named(node).iter().any(|n| n.kind() == "wildcard_import");
+        let names: Vec<(String, String)> = fields(node, "name")
+            .into_iter()
+            .map(|item| {
+                let of = |name: &str| src.of(field(item, name).unwrap_or(item)).to_owned();
+                (of("name"), of("alias"))
+            })
+            .collect();
+        let wanted = names.first().map(|(name, _)| name.as_str());
+        let module = if written.starts_with('.') {
+            self.relative_module(&written, wanted.unwrap_or_default())
+        } else {
+            let own = self.own_module(&written, wanted);
+            own.map_or_else(|| Value::Name(written.as_str().into()), |(_, last)| last)
+        };
+        match module {
+            Value::Module(module) if all => self.import_all(module),
+            _ if all => self.starred.push(written),
+            _ => {}
         }
-        for item in fields(node, "name") {
-            let name = field(item, "name").unwrap_or(item);
-            let alias = field(item, "alias").unwrap_or(item);
-            let value = self.attribute(&Value::Name(module.clone().into()), src.of(name));
-            self.assign_name(src.of(alias), value);
+        for (name, alias) in names {
+            let value = match module {
+                Value::Module(module) => self.import_name(module, &name),
+                _ => self.attribute(&module, &name),
+            };
+            self.assign_name(&alias, value);
         }
     }
 }

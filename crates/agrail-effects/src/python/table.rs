@@ -115,7 +115,7 @@ mod tests {
                 wrong.push(format!("{}: no example", names.join(" ")))
             }
             for example in examples {
-                let reading = super::super::extract_effects(&example[0], &Library::NONE);
+                let reading = super::super::extract_effects(&example[0], &super::super::Place::NONE, &Library::NONE);
                 let mut got: Vec<_> = reading
                     .calls
                     .iter()
@@ -124,7 +124,7 @@ mod tests {
                 let mut want = example[1..].to_vec();
                 got.sort();
                 want.sort();
-                if got != want || !reading.complete {
+                if got != want || !reading.is_complete() {
                     wrong.push(format!("{}\n   want {want:?}\n   got  {got:?} {:?}", example[0], reading.problems))
                 }
                 checked += 1;

@@ -42,6 +42,8 @@ pub enum Value {
     Large(f64),
     /// A dotted name outside the program: `os`, `os.remove`, `print`.
     Name(Rc<str>),
+    /// A module of the program, by its number.
+    Module(usize),
     /// An object of a known kind (`file`, `socket.socket`), and its target.
     Object(Rc<str>, Rc<Value>),
     Function(Rc<Function>),
@@ -66,6 +68,8 @@ pub struct Items {
 #[derive(Debug)]
 pub struct Function {
     pub source: usize,
+    /// The module whose variables it uses.
+    pub module: usize,
     pub start: usize,
     pub end: usize,
     pub captured: HashMap<String, Value>,
@@ -123,12 +127,12 @@ pub fn object(kind: &str, target: Value) -> Value {
     if target.nesting() >= MAX_NESTING { Value::Hole } else { Value::Object(kind.into(), Rc::new(target)) }
 }
 
-pub fn function(source: usize, start: usize, end: usize, captured: HashMap<String, Value>) -> Value {
+pub fn function(source: usize, module: usize, (start, end): (usize, usize), captured: HashMap<String, Value>) -> Value {
     let nesting = captured.values().map(Value::nesting).max().unwrap_or(0) + 1;
     if nesting > MAX_NESTING {
         return Value::Hole;
     }
-    Value::Function(Rc::new(Function { source, start, end, captured, nesting }))
+    Value::Function(Rc::new(Function { source, module, start, end, captured, nesting }))
 }
 
 pub fn class(name: String, members: HashMap<String, Value>, base: Option<Rc<str>>) -> Value {
@@ -197,6 +201,7 @@ impl Value {
             (Value::None, Value::None) | (Value::Hole, Value::Hole) | (Value::Local, Value::Local) => true,
             (Value::Bool(a), Value::Bool(b)) => a == b,
             (Value::Int(a), Value::Int(b)) => a == b,
+            (Value::Module(a), Value::Module(b)) => a == b,
             (Value::Float(a), Value::Float(b)) => a == b,
             (Value::Text(a), Value::Text(b)) | (Value::Path(a), Value::Path(b)) | (Value::Name(a), Value::Name(b)) => {
                 a == b

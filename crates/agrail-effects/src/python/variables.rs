@@ -2,6 +2,7 @@
 
 use super::flow::l_element;
 use super::statements::{field, named};
+use super::table::Entry;
 use super::values::{self, Value, either, many};
 use super::{Reader, Source};
 use crate::Detail;
@@ -13,7 +14,10 @@ impl Reader<'_> {
         let base = self.frames.last().map_or(0, |f| f.base);
         let own = self.scopes.iter().skip(base.max(1)).rev().find_map(|s| s.get(name));
         let callers = || self.scopes.iter().take(base).rev().find_map(|s| s.get(name));
-        own.or_else(|| self.scopes.first().and_then(|s| s.get(name))).or_else(callers).cloned()
+        let found = own.or_else(|| self.scopes.first().and_then(|s| s.get(name)));
+        // a variable of a caller does not replace a function of the language
+        let known = || self.table.builtins.contains(name) || !matches!(self.table.find(name), Entry::Missing);
+        found.or_else(|| callers().filter(|_| !known())).cloned()
     }
 
     pub(super) fn assign_name(&mut self, name: &str, value: Value) {
@@ -30,9 +34,10 @@ impl Reader<'_> {
     }
 
     pub(super) fn assign_in(&mut self, scope: usize, name: &str, value: Value) {
-        if let Some(variables) = self.scopes.get_mut(scope) {
+        let key = self.key_of(scope);
+        if let Some(variables) = self.variables(key) {
             let old = variables.insert(name.to_string(), value);
-            self.journal.push((scope, name.to_string(), old));
+            self.journal.push((key, name.to_string(), old));
         }
     }
 
@@ -76,6 +81,7 @@ impl Reader<'_> {
             Value::Name(n) if self.table.is_module(&n) || n.is_empty() || &*n == "builtins" => {
                 self.unknown(&format!("{n}.{} is replaced", src.of(name)))
             }
+            Value::Module(module) => self.set_in_module(module, src.of(name), value),
             _ => {}
         }
     }
@@ -112,10 +118,6 @@ impl Reader<'_> {
     /// Sets an attribute. All instances of a class share it, so that a new value is added to its possible values.
     pub(super) fn set_member(&mut self, class: &str, name: &str, value: Value) {
         let key = format!("{class}.{name}");
-        let value = match self.scopes.first().and_then(|s| s.get(&key)) {
-            Some(old) => either(old.clone(), value),
-            None => value,
-        };
-        self.assign_in(0, &key, value);
+        self.set_in_module(0, &key, value);
     }
 }

@@ -5,7 +5,7 @@ use super::roles::Command;
 use super::state::State;
 use super::{Output, ReadError, Shell, UNKNOWN_SPAN};
 use crate::Kind;
-use crate::code::{Loaded, Loader};
+use crate::reading::{Loaded, Loader, Reading};
 use crate::role::Role;
 use crate::table::Bound;
 use crate::{Cause, Detail, Effect, Target, Verb};
@@ -127,10 +127,7 @@ impl Shell<'_> {
         let reading = crate::code::extract_effects(text, path, &modules);
         let read = modules.read.into_inner();
         self.reading.scripts.extend(read);
-        if !reading.complete {
-            self.unknown(Cause::Parse, reading.problems.first().map_or("JavaScript source", String::as_str), "node");
-        }
-        self.source_calls(reading.calls, "node");
+        self.source_read(reading, "node");
         self.via.pop();
     }
 
@@ -139,17 +136,23 @@ impl Shell<'_> {
             self.unknown(Cause::Dynamic, "parts of the source are not constant", how);
         }
         self.via.push(how.to_owned());
-        let reading = crate::python::extract_effects(text, self.around.library());
-        if !reading.complete {
-            self.unknown(Cause::Parse, reading.problems.first().map_or("python source", String::as_str), "python");
-        }
-        self.source_calls(reading.calls, "python");
+        let (inline, folder) = (self.path("[source]"), self.path("."));
+        let path = if how.starts_with('/') { how } else { inline.as_str() };
+        let modules = Modules { shell: self, read: RefCell::default() };
+        let place = crate::python::Place { path, folder: &folder, loader: &modules };
+        let reading = crate::python::extract_effects(text, &place, self.around.library());
+        let read = modules.read.into_inner();
+        self.reading.scripts.extend(read);
+        self.source_read(reading, "python");
         self.via.pop();
     }
 
     /// Adds the effects of calls of a program, which use the roles of the table.
-    fn source_calls(&mut self, calls: Vec<crate::python::Call>, language: &str) {
-        for call in calls {
+    fn source_read(&mut self, reading: Reading, language: &str) {
+        for problem in &reading.problems {
+            self.unknown(problem.cause, &problem.what, language);
+        }
+        for call in reading.calls {
             let Ok(role) = Role::parse(&call.role) else {
                 self.unknown(Cause::Program, &call.via, language);
                 continue;
@@ -255,6 +258,7 @@ impl Shell<'_> {
                 self.downloaded(written);
                 return Output::default();
             }
+            Content::Brought => Err(ReadError::Brought),
             Content::By(program) => {
                 self.step(|| format!("{program} changes {path} before"));
                 Err(ReadError::Changed)

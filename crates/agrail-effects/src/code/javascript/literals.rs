@@ -1,6 +1,7 @@
 //! Literals: texts, templates, objects, lists.
 
 use super::{File, field, named};
+use crate::Cause;
 use crate::code::expression::Expression;
 use tree_sitter::Node;
 
@@ -60,7 +61,7 @@ impl File<'_, '_, '_> {
     fn member_with(&mut self, key: &Expression, value: &Expression) {
         match key {
             Expression::Text(key) if &**key == "__proto__" => {
-                self.program().problem("the prototype of an object changes")
+                self.program().problems.add(Cause::Dynamic, "the prototype of an object changes")
             }
             Expression::Text(_) => {}
             _ => self.program().escapes.push(value.clone()),

@@ -14,6 +14,7 @@ mod statements;
 use super::expression::{Expression, Program};
 use super::table::Table;
 use super::{Loader, MAX_DEPTH, MAX_NODES, MAX_SOURCE};
+use crate::Cause;
 use std::collections::HashMap;
 use tree_sitter::{Language, Node, Parser, Tree};
 
@@ -67,16 +68,16 @@ impl Reader<'_> {
         }
         self.bytes += text.len();
         if self.bytes > MAX_SOURCE || unit >= MAX_UNITS {
-            self.program.problem("the program is too large");
+            self.program.problems.add(Cause::Budget, "the program is too large");
             return unit;
         }
         let Some(tree) = parse(text, path) else {
-            self.program.problem("the parser does not start");
+            self.program.problems.add(Cause::Budget, "the parser does not start");
             return unit;
         };
         if tree.root_node().has_error() {
             let what = if path.is_empty() { "the source" } else { path };
-            self.program.problem(&format!("{what} does not parse"));
+            self.program.problems.add(Cause::Parse, format!("{what} does not parse"));
         }
         let mut file = File {
             reader: self,
@@ -138,11 +139,11 @@ impl File<'_, '_, '_> {
         self.reader.nodes += 1;
         self.depth += 1;
         if self.reader.nodes > MAX_NODES {
-            self.program().problem("the program is too large");
+            self.program().problems.add(Cause::Budget, "the program is too large");
             return false;
         }
         if self.depth > MAX_DEPTH {
-            self.program().problem("nested too deeply");
+            self.program().problems.add(Cause::Budget, "nested too deeply");
             return false;
         }
         true

@@ -1,6 +1,7 @@
 //! Imports and exports. A module of the project is read; the name of any other is a name outside the program.
 
 use super::{File, field, named};
+use crate::Cause;
 use crate::code::expression::Expression;
 use crate::code::{Loaded, folder};
 use tree_sitter::Node;
@@ -34,7 +35,7 @@ impl File<'_, '_, '_> {
                 && !name.starts_with("npm:")
                 && !name.starts_with("jsr:")
         {
-            self.program().problem(&format!("cannot find the module {name}"));
+            self.program().problems.add(Cause::Dynamic, format!("cannot find the module {name}"));
             return Expression::Unknown;
         }
         if !name.starts_with(['.', '/']) {
@@ -57,15 +58,18 @@ impl File<'_, '_, '_> {
                 // a folder
                 Loaded::Unreadable if candidate == path => unreadable = true,
                 Loaded::Unreadable => {
-                    self.program().problem(&format!("cannot read {candidate}"));
+                    self.program().problems.add(Cause::Dynamic, format!("cannot read {candidate}"));
                     return Expression::Unknown;
                 }
                 Loaded::Missing => {}
             }
         }
-        let why = if unreadable { "cannot read" } else { "there is no" };
-        self.program().problem(&format!("{why} {path}"));
-        Expression::Unknown
+        if unreadable {
+            self.program().problems.add(Cause::Dynamic, format!("cannot read {path}"));
+            return Expression::Unknown;
+        }
+        // the program ends where it loads a file that is not there
+        Expression::Plain
     }
 
     pub fn import(&mut self, node: Node<'_>) {

@@ -125,7 +125,7 @@ impl File<'_, '_, '_> {
             // the members of another module change
             _ => {}
         }
-        self.program().assigned.push((object, key.clone()));
+        self.program().assigned.push((object, key.clone(), value.clone()));
         match key {
             Expression::Text(key) => self.program().assign_field(&key, value),
             // elements of a list

@@ -1,6 +1,7 @@
 //! Statements: what they assign, import, export, and which functions they define.
 
 use super::{File, field, named};
+use crate::Cause;
 use crate::code::expression::{Expression, Function};
 use tree_sitter::Node;
 
@@ -73,7 +74,7 @@ impl File<'_, '_, '_> {
                 self.program().escapes.push(value);
             }
             "with_statement" => {
-                self.program().problem("names in a `with` statement are not known");
+                self.program().problems.add(Cause::Dynamic, "names in a `with` statement are not known");
                 self.block(node);
             }
             "catch_clause" => {
@@ -332,7 +333,7 @@ impl File<'_, '_, '_> {
         }
     }
 
-    /// A function that gets what is assigned to a member.
+    /// A setter: its parameter is what is assigned to the member.
     pub fn setter(&mut self, name: &str, function: Expression) {
         self.program().assign_field(name, Expression::Plain);
         let field = self.program().fields.get(name).cloned();

@@ -1,8 +1,9 @@
 //! Conversions between texts, numbers and bytes.
 
-use crate::python::calls::{Args, quote};
+use crate::python::calls::Args;
 use crate::python::strings::format_value;
 use crate::python::values::{self, UNKNOWN_SPAN, Value, bytes_of, text};
+use crate::reading::quote;
 use std::rc::Rc;
 
 /// Converts by the functions that are named after a type, and by those that read or write numbers.

@@ -39,6 +39,7 @@ impl Reader<'_> {
         if name.contains(UNKNOWN_SPAN) {
             return match first {
                 Value::Name(n) => Value::Name(format!("{n}.{UNKNOWN_SPAN}").into()),
+                Value::Module(_) => Value::Name(UNKNOWN_SPAN.to_string().into()),
                 _ => Value::Hole,
             };
         }

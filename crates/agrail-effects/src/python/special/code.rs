@@ -3,9 +3,10 @@
 use super::{Invocation, command_line};
 use crate::Detail;
 use crate::python::Reader;
-use crate::python::calls::{Args, quote};
+use crate::python::calls::Args;
 use crate::python::row::Special;
 use crate::python::values::{UNKNOWN_SPAN, Value, list, text};
+use crate::reading::quote;
 
 impl Reader<'_> {
     /// Calls that run code, or load data that may run code.
@@ -29,6 +30,9 @@ impl Reader<'_> {
                 let name = first.show();
                 let name = if call.via == "__import__" { name.split('.').next().unwrap_or_default() } else { &name };
                 let hole = first.show().contains(UNKNOWN_SPAN);
+                if let Some((root, last)) = self.own_module(&first.show(), None).filter(|_| !hole) {
+                    return Some(if call.via == "__import__" { root } else { last });
+                }
                 Value::Name(if hole { UNKNOWN_SPAN.to_string() } else { self.table.canonical(name) }.into())
             }
             Special::Untrusted => {
@@ -108,7 +112,7 @@ impl Reader<'_> {
     pub(in crate::python) fn run_source(&mut self, code: &Value, via: &str) -> Value {
         let mut result = Value::Hole;
         for choice in code.choices() {
-            if choice.callable() {
+            if matches!(choice, Value::Function(_) | Value::Partial(_) | Value::Name(_)) {
                 result = self.call_value(&choice, vec![].into(), via);
                 continue;
             }

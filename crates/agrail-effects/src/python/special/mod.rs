@@ -7,9 +7,10 @@ mod network;
 mod processes;
 
 use super::Reader;
-use super::calls::{Args, quote};
+use super::calls::Args;
 use super::row::{Row, Special};
 use super::values::{UNKNOWN_SPAN, Value, lift, text};
+use crate::reading::quote;
 
 /// A call for which the table has a row.
 #[derive(Clone, Copy)]
