@@ -18,7 +18,7 @@ mod stake;
 
 use crate::action::Context;
 use crate::effect::local::own_names;
-use crate::effect::{Detail, Effect, Kind, Target, UNKNOWN_SPAN, Verb};
+use crate::effect::{BROUGHT, Detail, Effect, Kind, Target, UNKNOWN_SPAN, Verb};
 use crate::machine::identity::Protected;
 use crate::machine::{Account, Class, Environment};
 use crate::net::UrlPolicy;
@@ -104,7 +104,7 @@ pub fn gather(
     let comes: Vec<(bool, String)> = queries.iter().filter_map(makes).collect();
     for query in queries.iter_mut().filter(|q| q.kind == Kind::Script && q.exists == Known::No) {
         let made = |(open, path): &(bool, String)| *open || query.name == *path || is_below(&query.name, path);
-        if comes.iter().any(made) {
+        if query.detail == BROUGHT || comes.iter().any(made) {
             query.exists = Known::Unknown;
         }
     }

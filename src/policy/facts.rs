@@ -2,7 +2,7 @@
 //! [`EffectFacts`], an attribute of the Cedar schema with its documentation, and a part of each request.
 
 use super::class::{Known, TargetClass, TargetType};
-use crate::effect::{CHANGED, Kind, UNKNOWN_SPAN, Verb};
+use crate::effect::{BROUGHT, CHANGED, Kind, UNKNOWN_SPAN, Verb};
 use cedar_policy::{EntityUid, RestrictedExpression as Value};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -95,7 +95,7 @@ macro_rules! facts {
             /// Whether another part of the action changes the script before it runs.
             #[must_use]
             pub(crate) fn changed_before_run(&self) -> bool {
-                self.detail == CHANGED
+                self.detail == CHANGED || self.detail == BROUGHT
             }
 
             fn nothing() -> Self {

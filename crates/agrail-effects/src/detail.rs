@@ -22,6 +22,8 @@ pub enum Detail {
     Unreadable(String),
     /// Another part of the action changes the script before it runs (`unknown`).
     Changed,
+    /// What would run comes from an archive, a repository or a patch that the action itself brings.
+    Brought,
     /// The path is an argument of an unknown program (`unknown`).
     Argument,
     /// The program edits the file in place (`write`).
@@ -100,6 +102,7 @@ impl fmt::Display for Detail {
             | Self::Operation(text) => f.write_str(text),
             Self::Network => f.write_str("network"),
             Self::Changed => f.write_str(CHANGED),
+            Self::Brought => f.write_str(BROUGHT),
             Self::Argument => f.write_str("argument"),
             Self::InPlace => f.write_str("in place"),
             Self::Held(Some(seconds)) => write!(f, "{seconds} s"),
@@ -108,5 +111,7 @@ impl fmt::Display for Detail {
     }
 }
 
+/// The text of [`Detail::Brought`], which is also the advice to the agent.
+pub const BROUGHT: &str = "it comes from elsewhere: look at it first, and run it in an action of its own";
 /// The text of [`Detail::Changed`], which is also the advice to the agent.
 pub const CHANGED: &str = "make the change an action of its own, and run it then";

@@ -5,8 +5,11 @@
 //! 2. A change may fail, not happen, or happen later: it adds a possible content and replaces none.
 //! 3. If a file is run, all its possible contents are parsed. The output of a program cannot be parsed and is unknown.
 //!
-//! Not followed: names that lead to the same file by links that existed before, and files that are replaced by
-//! unpacking an archive or by checking out another state of a repository.
+//! 4. What a program brings from elsewhere (an archive, a clone, a patch; `content` of its row) may be any file of the
+//!    folder to which it writes.
+//!
+//! Not followed: names that lead to the same file by links that existed before, and files that change because another
+//! state of the same repository is checked out.
 
 use super::{Output, ReadError, Shell, UNKNOWN_SPAN, tidy};
 use crate::Kind;
@@ -32,6 +35,8 @@ pub(crate) enum Content {
     Downloaded,
     /// The output of that program.
     By(String),
+    /// What an archive, a repository or a patch has in its place.
+    Brought,
 }
 
 /// The changes that the action has made to files so far.
@@ -42,6 +47,8 @@ pub(crate) struct Files {
     trees: Vec<(String, String)>,
     /// Constant beginnings of changed paths that are not constant; an empty one if any file may have been changed.
     vague: Vec<String>,
+    /// Folders, with a slash at their end, in which anything may have come from elsewhere.
+    brought: Vec<String>,
 }
 
 impl Files {
@@ -56,6 +63,9 @@ impl Files {
         });
         if self.vague.iter().any(|begin| path.starts_with(begin)) {
             include(&mut all, Content::By("a change of a path that is not constant".to_owned()));
+        }
+        if self.brought.iter().any(|folder| path.starts_with(folder)) {
+            include(&mut all, Content::Brought);
         }
         all
     }
@@ -126,6 +136,7 @@ impl Shell<'_> {
         let read = |content| match content {
             Content::Before(at) => self.around.script(&at, super::MAX_SOURCE),
             Content::Text(text) => Ok(text.as_bytes().to_vec()),
+            Content::Brought => Err(ReadError::Brought),
             Content::Downloaded | Content::By(_) => Err(ReadError::Changed),
         };
         self.contents(path).into_iter().map(read).collect()
@@ -235,6 +246,55 @@ impl Shell<'_> {
                     }
                 }
             }
+        }
+    }
+
+    /// Notes that the folders to which a command writes may contain anything: an archive, a repository, a patch says what.
+    pub(crate) fn note_brought(&mut self, bound: &Bound, from: usize) {
+        if !bound.brings || bound.dry {
+            return;
+        }
+        let connects = |role: &Role| matches!(role, Role::Act { verb: Verb::Connect, .. });
+        let sources = bound.arguments.iter().filter(|(role, _, _)| connects(role));
+        let names: Vec<&str> = sources.map(|(_, value, _)| base(value).trim_end_matches(".git")).collect();
+        let cwd = self.path(".");
+        let effects: Vec<Effect> = self.reading.effects.get(from..).unwrap_or_default().to_vec();
+        // `tar x` without a folder
+        if !effects.iter().any(|effect| matches!(effect.verb, Verb::Create | Verb::Write | Verb::Overwrite)) {
+            self.bring(&cwd);
+        }
+        for effect in &effects {
+            let Target::Path(path) = &effect.target else { continue };
+            let path = path.trim_end_matches('/');
+            match (effect.verb, self.around.folder(path)) {
+                // a new folder, named like what it comes from
+                (Verb::Create, Some(true)) => names.iter().for_each(|name| self.bring(&format!("{path}/{name}"))),
+                (Verb::Create, _) | (Verb::Write | Verb::Overwrite, Some(true)) => self.bring(path),
+                _ => {}
+            }
+        }
+    }
+
+    fn bring(&mut self, folder: &str) {
+        let folder = format!("{}/", folder.split(UNKNOWN_SPAN).next().unwrap_or_default().trim_end_matches('/'));
+        if self.files.brought.len() >= FILES {
+            return self.files.lose("");
+        }
+        if !self.files.brought.contains(&folder) {
+            self.files.brought.push(folder);
+        }
+    }
+
+    /// Adds an unknown effect if a command runs the code of a folder to which this action has brought something.
+    pub(crate) fn note_run(&mut self, effect: &Effect) {
+        let folder = match (&effect.target, effect.verb) {
+            (Target::Path(path), Verb::Execute) => path.clone(),
+            (Target::Named(Kind::Package, path), Verb::Install) if path.starts_with(['.', '/', '~']) => self.path(path),
+            _ => return,
+        };
+        let below = format!("{}/", folder.trim_end_matches('/'));
+        if self.files.brought.iter().any(|brought| below.starts_with(brought.as_str())) {
+            self.unread(&folder, ReadError::Brought, &effect.program);
         }
     }
 

@@ -32,6 +32,8 @@ pub struct Bound {
     pub stdin: Option<Role>,
     /// Whether the program passes on its input.
     pub passes_input: bool,
+    /// Whether what it writes comes from elsewhere.
+    pub brings: bool,
 }
 
 /// An option with an unknown effect: the row does not list it, or lists it as unknown.
@@ -138,6 +140,7 @@ impl Row {
         bound.stdin = self.stdin.clone();
         bound.passes_input = self.passes_input;
         let variant = self.variants.iter().find(|v| v.flags.iter().any(|f| bound.seen.contains(f)));
+        bound.brings |= self.brings || variant.is_some_and(|variant| variant.brings);
         if let Some(stdin) = variant.and_then(|v| v.stdin.as_ref()) {
             bound.stdin.clone_from(stdin);
         }

@@ -47,6 +47,8 @@ pub struct Row {
     pub stdin: Option<Role>,
     /// Whether the program passes on its input.
     pub passes_input: bool,
+    /// Whether what it writes comes from elsewhere: from an archive, a patch, another machine.
+    pub brings: bool,
     /// `[command line, effect ...]`; a test verifies them.
     #[serde(skip)]
     pub examples: Vec<Vec<String>>,
@@ -130,4 +132,6 @@ pub(super) struct Variant {
     pub(super) effects: Option<Vec<(Role, String)>>,
     pub(super) stdin: Option<Option<Role>>,
     pub(super) options: BTreeMap<String, Opt>,
+    /// Whether what it writes comes from elsewhere.
+    pub(super) brings: bool,
 }

@@ -52,6 +52,7 @@ struct RawRow {
     effects: String,
     stdin: Option<String>,
     stdout: Option<String>,
+    content: Option<String>,
     #[serde(default)]
     style: Option<Style>,
     #[serde(default)]
@@ -70,6 +71,7 @@ struct RawVariant {
     operands: Option<String>,
     effects: Option<String>,
     stdin: Option<String>,
+    content: Option<String>,
     #[serde(default)]
     option: BTreeMap<String, String>,
     #[serde(default)]
@@ -219,21 +221,13 @@ fn compile(raw: RawRow, inherited: Style) -> Result<Row, Problem> {
             options.insert(key.to_owned(), Opt::Flag(words.clone()));
         }
     }
-    let mut variants = Vec::new();
-    for variant in raw.when {
-        variants.push(Variant {
-            flags: variant.flag.split_whitespace().map(str::to_owned).collect(),
-            operands: variant.operands.as_deref().map(pattern).transpose()?,
-            effects: variant.effects.as_deref().map(fixed).transpose().map_err(at)?,
-            stdin: variant.stdin.as_deref().map(input).transpose().map_err(at)?,
-            options: role_options(&variant.option).map_err(at)?,
-        });
-    }
+    let variants = raw.when.into_iter().map(|one| variant(one, &label)).collect::<Result<_, Problem>>()?;
     Ok(Row {
         about: raw.about,
         special: raw.special,
         stdin: raw.stdin.as_deref().map(input).transpose().map_err(at)?.flatten(),
         passes_input: raw.stdout.as_deref() == Some("input"),
+        brings: raw.content.as_deref() == Some("elsewhere"),
         examples: raw.examples,
         listed: raw.options,
         source: raw.source,
@@ -246,6 +240,18 @@ fn compile(raw: RawRow, inherited: Style) -> Result<Row, Problem> {
         variants,
         subs: raw.sub.into_iter().map(|s| compile(s, style)).collect::<Result<_, _>>()?,
         names,
+    })
+}
+
+fn variant(raw: RawVariant, label: &str) -> Result<Variant, Problem> {
+    let at = |error: RoleError| Problem::Role(label.to_owned(), error);
+    Ok(Variant {
+        flags: raw.flag.split_whitespace().map(str::to_owned).collect(),
+        operands: raw.operands.as_deref().map(|text| Pattern::parse(text, label)).transpose()?,
+        effects: raw.effects.as_deref().map(fixed).transpose().map_err(at)?,
+        stdin: raw.stdin.as_deref().map(input).transpose().map_err(at)?,
+        options: role_options(&raw.option).map_err(at)?,
+        brings: raw.content.as_deref() == Some("elsewhere"),
     })
 }
 
