@@ -1,0 +1,215 @@
+//! Compose files: what the services get of this machine.
+
+use super::container::Mount;
+use serde_json::Value;
+
+/// Keys of a service that give it nothing of the host; anything else counts as reaching it.
+const HARMLESS: [&str; 52] = [
+    "annotations",
+    "attach",
+    "build",
+    "cap_drop",
+    "command",
+    "configs",
+    "container_name",
+    "cpu_count",
+    "cpu_percent",
+    "cpu_shares",
+    "cpus",
+    "depends_on",
+    "deploy",
+    "develop",
+    "dns",
+    "dns_search",
+    "domainname",
+    "entrypoint",
+    "env_file",
+    "environment",
+    "expose",
+    "external_links",
+    "extra_hosts",
+    "gpus",
+    "group_add",
+    "healthcheck",
+    "hostname",
+    "image",
+    "init",
+    "labels",
+    "links",
+    "logging",
+    "mac_address",
+    "mem_limit",
+    "mem_reservation",
+    "memswap_limit",
+    "networks",
+    "oom_score_adj",
+    "pids_limit",
+    "platform",
+    "ports",
+    "profiles",
+    "pull_policy",
+    "read_only",
+    "restart",
+    "scale",
+    "secrets",
+    "shm_size",
+    "stdin_open",
+    "stop_grace_period",
+    "stop_signal",
+    "tty",
+];
+/// Further keys without a part of the host.
+const LIMITS: [&str; 6] = ["tmpfs", "ulimits", "user", "working_dir", "volumes", "sysctls"];
+/// Keys of a build that give it nothing of the host.
+const BUILD: [&str; 10] = [
+    "args",
+    "cache_from",
+    "context",
+    "dockerfile",
+    "dockerfile_inline",
+    "labels",
+    "no_cache",
+    "platforms",
+    "pull",
+    "target",
+];
+/// Keys of the file itself.
+const TOP: [&str; 7] = ["version", "name", "services", "volumes", "networks", "configs", "secrets"];
+
+/// A service of a compose file.
+#[derive(Debug)]
+pub(super) struct Service {
+    pub name: String,
+    /// Names of the services that start with it.
+    pub needs: Vec<String>,
+    pub mounts: Vec<Mount>,
+    /// Whether it has anything of the host but its mounts: privileges, devices, namespaces, keys that are not known.
+    pub reaches: bool,
+}
+
+/// The services of a compose file; `None` if it cannot be read completely.
+pub(super) fn services(text: &str) -> Option<Vec<Service>> {
+    let Value::Object(file) = serde_saphyr::from_str(text).ok()? else { return None };
+    if !file.keys().all(|key| TOP.contains(&key.as_str()) || key.starts_with("x-")) {
+        return None;
+    }
+    // a volume with options of a driver may be a folder of the host
+    if let Some(Value::Object(volumes)) = file.get("volumes")
+        && volumes.values().any(|volume| volume.get("driver_opts").is_some())
+    {
+        return None;
+    }
+    let settings = ["configs", "secrets"].iter().filter_map(|key| file.get(*key)?.as_object());
+    if !settings.flat_map(serde_json::Map::values).all(is_own_file) {
+        return None;
+    }
+    let Some(Value::Object(all)) = file.get("services") else { return None };
+    all.iter().map(|(name, value)| service(name, value)).collect()
+}
+
+/// Whether a configuration or secret comes from nowhere outside of the project.
+fn is_own_file(value: &Value) -> bool {
+    let file = value.get("file").map(|file| file.as_str().unwrap_or("/"));
+    file.is_none_or(|file| !file.starts_with(['/', '~']) && !file.contains(['$', '\\']) && !file.contains(".."))
+}
+
+/// Whether an image is built from a folder of the project, with nothing of the host.
+fn is_own_build(value: &Value) -> bool {
+    match value {
+        Value::String(_) => true,
+        Value::Object(keys) => keys.keys().all(|key| BUILD.contains(&key.as_str())),
+        _ => false,
+    }
+}
+
+fn service(name: &str, value: &Value) -> Option<Service> {
+    let Value::Object(keys) = value else { return None };
+    let known = |key: &str| HARMLESS.contains(&key) || LIMITS.contains(&key) || key.starts_with("x-");
+    let mounts = match keys.get("volumes") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(volumes)) => {
+            volumes.iter().map(mount).collect::<Option<Vec<_>>>()?.into_iter().flatten().collect()
+        }
+        Some(_) => return None,
+    };
+    let host = |key: &str| matches!(key, "network_mode") && keys.get(key).and_then(Value::as_str) != Some("host");
+    let built = keys.get("build").is_none_or(is_own_build);
+    let names = |key: &str| match keys.get(key) {
+        Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Some(Value::Object(all)) => all.keys().cloned().collect(),
+        _ => Vec::new(),
+    };
+    let needs = [names("depends_on"), names("links")].concat();
+    let needs = needs.iter().map(|name| name.split(':').next().unwrap_or_default().to_owned()).collect();
+    let reaches = !keys.keys().all(|key| known(key) || host(key)) || !built;
+    Some(Service { name: name.to_owned(), needs, mounts, reaches })
+}
+
+/// A volume of a service; `Some(None)` if it has no source on this machine, `None` if it is not understood.
+fn mount(value: &Value) -> Option<Option<Mount>> {
+    match value {
+        Value::String(text) => {
+            let parts: Vec<&str> = text.split(':').collect();
+            match parts.as_slice() {
+                [_] => Some(None),
+                [source, target] => Some(Some(made(source, target, false))),
+                [source, target, options] => {
+                    Some(Some(made(source, target, options.split(',').any(|option| option == "ro"))))
+                }
+                _ => None,
+            }
+        }
+        Value::Object(keys) => {
+            let text = |key: &str| keys.get(key).and_then(Value::as_str);
+            match text("type")? {
+                "volume" | "tmpfs" => Some(None),
+                "bind" => {
+                    let read_only = keys.get("read_only").and_then(Value::as_bool).unwrap_or(false);
+                    Some(Some(made(text("source")?, text("target")?, read_only)))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn made(source: &str, target: &str, read_only: bool) -> Mount {
+    Mount { source: source.to_owned(), target: target.to_owned(), read_only }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_services_get_is_read() {
+        let file = "services:\n  db:\n    image: postgres:16\n    volumes: [data:/var/lib/postgresql/data]\n  web:\n    \
+                    build: .\n    volumes:\n      - ./src:/app/src:ro\n      - type: bind\n        source: /etc\n        \
+                    target: /host\n  root:\n    image: alpine\n    privileged: true\n  net:\n    image: alpine\n    \
+                    network_mode: host\nvolumes:\n  data:\n";
+        let all = services(file).unwrap();
+        assert_eq!(all.iter().map(|service| service.reaches).collect::<Vec<_>>(), [false, false, true, true]);
+        let mounts: Vec<&str> = all.iter().flat_map(|one| &one.mounts).map(|mount| mount.source.as_str()).collect();
+        assert_eq!(mounts, ["data", "./src", "/etc"]);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        let bomb = (0..40).fold("a0: &a0 [x]\n".to_owned(), |text, at| {
+            format!("{text}a{}: &a{} [{}]\n", at + 1, at + 1, vec![format!("*a{at}"); 9].join(", "))
+        });
+        for file in [
+            "",
+            "services: 1",
+            "services:\n  a:\n    image: b\ninclude: [other.yaml]\n",
+            "services:\n  a:\n    image: b\nvolumes:\n  v:\n    driver_opts: {type: none, o: bind, device: /}\n",
+            "services:\n  a:\n    image: b\nsecrets:\n  s:\n    file: /etc/shadow\n",
+            &format!("x-a:\n  b: 1\n{bomb}services: *a40\n"),
+            &format!("services: {}", "[".repeat(5_000)),
+        ] {
+            assert!(services(file).is_none(), "{}", file.chars().take(60).collect::<String>());
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Containers: what they reach of this machine, and what the command inside does.
+//!
+//! A container that gets no privileges, no devices, no part of the host's namespaces and no folder outside of the project
+//! is confined: running it changes nothing here. The command inside is interpreted in a root of its own, which has the
+//! project's folders where they are mounted; only what it does to them counts. Of a running container nobody knows the
+//! mounts, so only a command that looks is confined there. A compose file is read; its services are judged in the same
+//! way.
+
+use super::command::quote_all;
+use super::compose::{Service, services};
+use super::{FileSource, ReadError, Shell, UNKNOWN_SPAN, tidy};
+use crate::role::Role;
+use crate::table::Bound;
+use crate::{Detail, Effect, Kind, Target, Verb};
+
+/// Programs whose containers see of this machine only what their options and files say.
+const ENGINES: [&str; 7] = ["docker", "docker-compose", "kubectl", "nerdctl", "oc", "podman", "podman-compose"];
+/// Names under which a compose file is found, and those that are merged into it.
+const COMPOSE: [&str; 4] = ["compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"];
+const OVERRIDES: [&str; 4] =
+    ["compose.override.yaml", "compose.override.yml", "docker-compose.override.yaml", "docker-compose.override.yml"];
+/// Longest compose file, in bytes.
+const LONGEST: usize = 64 * 1024;
+/// Operation of a container that is confined.
+const CONFINED: &str = "confined";
+
+/// A folder or file of this machine inside a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mount {
+    /// Its path; empty for a volume of the container service.
+    pub source: String,
+    pub target: String,
+    pub read_only: bool,
+}
+
+/// The files inside a container: those of its mounts; its image is not known.
+struct Inside<'a> {
+    around: &'a dyn FileSource,
+    mounts: &'a [Mount],
+}
+
+impl Inside<'_> {
+    fn outside(&self, path: &str) -> Option<String> {
+        let mounts = self.mounts.iter().filter(|mount| !mount.source.is_empty());
+        mounts.into_iter().find_map(|mount| moved(path, &mount.target, &mount.source))
+    }
+}
+
+impl Mount {
+    fn volume(target: &str, read_only: bool) -> Self {
+        Mount { source: String::new(), target: tidy(&format!("/{target}")), read_only }
+    }
+}
+
+impl FileSource for Inside<'_> {
+    fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, ReadError> {
+        match self.outside(path) {
+            Some(path) => self.around.script(&path, max),
+            None => Err(ReadError::Unreadable(format!("{path} belongs to the image of the container"))),
+        }
+    }
+
+    fn folder(&self, path: &str) -> Option<bool> {
+        self.outside(path).and_then(|path| self.around.folder(&path))
+    }
+
+    fn folders(&self, path: &str) -> Option<Vec<String>> {
+        self.outside(path).and_then(|path| self.around.folders(&path))
+    }
+}
+
+/// A path below one folder, as the same path below another.
+fn moved(path: &str, from: &str, to: &str) -> Option<String> {
+    let rest = path.strip_prefix(from.trim_end_matches('/'))?;
+    (rest.is_empty() || rest.starts_with('/')).then(|| format!("{}{rest}", to.trim_end_matches('/')))
+}
+
+impl Shell<'_> {
+    /// Notes which of the effects since `from` are those of a confined container.
+    pub(super) fn note_contained(&mut self, program: &str, bound: &Bound, arguments: &[String], from: usize) {
+        let own = self.reading.effects.get(from..).unwrap_or_default();
+        if !ENGINES.contains(&program) || !own.iter().any(runs) {
+            return;
+        }
+        let image = bound.arguments.iter().find(|(role, _, _)| is_run(role));
+        let attached = |word: &String| word.starts_with("-i") || word.starts_with("-t") || word == "--interactive";
+        if self.around.typed() && arguments.iter().any(attached) {
+            return;
+        }
+        let words = image.and_then(|(_, _, at)| arguments.get((*at)? + 1..)).unwrap_or_default().to_vec();
+        let says = |name: &str| bound.subcommands.iter().any(|sub| sub == name);
+        let compose = says("compose") || program.ends_with("-compose");
+        let mut kept = self.reading.effects.split_off(from);
+        let confined = if compose && !says("exec") {
+            self.composed(bound, &words)
+        } else if says("exec") {
+            self.looks_inside(&words)
+        } else {
+            self.confined(&mut kept, bound, arguments, &words)
+        };
+        if confined {
+            kept.iter_mut().filter(|effect| runs(effect)).for_each(|run| CONFINED.clone_into(&mut run.operation));
+        }
+        let added = self.reading.effects.split_off(from);
+        self.reading.effects.extend(kept.into_iter().chain(added));
+    }
+
+    /// Whether a new container is confined; adds what it does to the project.
+    fn confined(&mut self, kept: &mut Vec<Effect>, bound: &Bound, arguments: &[String], words: &[String]) -> bool {
+        let mounted = bound.arguments.iter().filter(|(role, _, _)| matches!(role, Role::Act { verb: Verb::Mount, .. }));
+        let Some(mounts) = mounted.map(|(_, value, _)| self.mount(value)).collect::<Option<Vec<_>>>() else {
+            return false;
+        };
+        let reaches =
+            |effect: &Effect| matches!(effect.verb, Verb::Device | Verb::Privilege | Verb::Execute | Verb::Unknown);
+        if kept.iter().any(reaches) || shares_host(arguments) {
+            return false;
+        }
+        kept.retain(|effect| effect.verb != Verb::Mount);
+        for mount in mounts.iter().filter(|mount| !mount.source.is_empty()) {
+            let verb = if mount.read_only { Verb::Read } else { Verb::Write };
+            let mut effect = Effect::new(verb, Target::Path(mount.source.clone()), "container");
+            effect.recursive = true;
+            self.add(effect);
+        }
+        // an image with a part of the project: what it runs is known only from its command
+        let other = arguments.iter().any(|word| word.starts_with("--entrypoint"));
+        match words {
+            _ if mounts.iter().all(|mount| mount.read_only) => true,
+            [] => mounts.iter().all(|mount| mount.read_only || mount.source.is_empty()),
+            words => !other && self.inside(words, folder_of(arguments), &mounts),
+        }
+    }
+
+    /// The mount that an option names: `SOURCE:TARGET[:ro]`, `type=bind,source=...`; `None` if it is neither a volume nor a
+    /// folder of the project.
+    fn mount(&self, value: &str) -> Option<Mount> {
+        let parts: Vec<&str> = value.split(',').collect();
+        let field = |names: &[&str]| {
+            parts.iter().find_map(|part| part.split_once('=').filter(|(name, _)| names.contains(name)))
+        };
+        if let Some((_, kind)) = field(&["type"]) {
+            let source = field(&["source", "src"]).map(|(_, value)| value.to_owned());
+            let target = field(&["target", "dst", "destination"]).map(|(_, value)| value.to_owned())?;
+            let read_only = parts.iter().any(|part| matches!(*part, "readonly" | "ro"));
+            return match kind {
+                "volume" | "tmpfs" => Some(Mount::volume(&target, read_only)),
+                "bind" => self.own_mount(&source?, &target, read_only),
+                _ => None,
+            };
+        }
+        let parts: Vec<&str> = value.split(':').collect();
+        let read_only = parts.get(2).is_some_and(|options| options.split(',').any(|option| option == "ro"));
+        match parts.as_slice() {
+            [target] => Some(Mount::volume(target, false)),
+            [name, target, ..] if is_volume(name) => Some(Mount::volume(target, read_only)),
+            [source, target, ..] => self.own_mount(source, target, read_only),
+            [] => None,
+        }
+    }
+
+    /// A mount of a folder of the project that the working folder belongs to, without its own settings of programs.
+    pub(super) fn own_mount(&self, written: &str, target: &str, read_only: bool) -> Option<Mount> {
+        let source = self.path(written);
+        let root = self.project_root()?;
+        let inside = moved(&source, &root, "").is_some() && !written.starts_with('~');
+        (inside && !source.contains([UNKNOWN_SPAN, '$'])).then(|| Mount {
+            source,
+            target: tidy(&format!("/{target}")),
+            read_only,
+        })
+    }
+
+    /// Interprets a command in the root of a container, and adds what it does to the mounts. Whether it spares the volumes.
+    fn inside(&mut self, words: &[String], folder: Option<&str>, mounts: &[Mount]) -> bool {
+        let around = Inside { around: self.around, mounts };
+        let reading = super::extract_effects(&quote_all(words), "root", "/root", folder.unwrap_or("/"), &around);
+        let below = |path: &str, volume: bool| {
+            let mounts = mounts.iter().filter(|mount| mount.source.is_empty() == volume);
+            mounts.into_iter().find_map(|mount| moved(path, &mount.target, &mount.source))
+        };
+        let loses =
+            |effect: &Effect| matches!(effect.verb, Verb::Delete | Verb::Move | Verb::Overwrite | Verb::Encrypt);
+        if reading.effects.iter().any(|effect| loses(effect) && below(effect.target.name(), true).is_some()) {
+            return false;
+        }
+        for effect in reading.effects {
+            let target = match (below(effect.target.name(), false), &effect.target) {
+                (Some(path), Target::Path(_)) => Target::Path(path),
+                (Some(path), Target::Named(Kind::Script, _)) => Target::Named(Kind::Script, path),
+                (_, target) if matches!(effect.verb, Verb::Unknown | Verb::Connect | Verb::Send) => target.clone(),
+                // the rest happens to the container
+                _ => continue,
+            };
+            self.add(Effect { target, ..effect });
+        }
+        self.reading.scripts.extend(reading.scripts);
+        true
+    }
+
+    /// Whether a command in a running container only looks at it.
+    fn looks_inside(&mut self, words: &[String]) -> bool {
+        // `kubectl exec POD -c NAME -- COMMAND`
+        let from = words.iter().position(|word| word == "--").map_or(0, |at| at + 1);
+        let words = words.get(from..).unwrap_or_default();
+        if words.is_empty() {
+            return false;
+        }
+        let around = Inside { around: self.around, mounts: &[] };
+        let reading = super::extract_effects(&quote_all(words), "root", "/root", "/", &around);
+        let looks = |effect: &Effect| matches!(effect.verb, Verb::Read | Verb::List | Verb::Select);
+        if !reading.effects.iter().all(looks) {
+            return false;
+        }
+        // a secret is one wherever it is
+        reading.effects.into_iter().for_each(|effect| self.push(effect));
+        true
+    }
+
+    /// Whether all services of the compose file are confined.
+    fn composed(&mut self, bound: &Bound, words: &[String]) -> bool {
+        let named = bound.arguments.iter().filter(|(role, _, _)| matches!(role, Role::Act { verb: Verb::Read, .. }));
+        let mut files: Vec<String> = named.map(|(_, path, _)| self.path(path)).collect();
+        if files.is_empty() {
+            let there = |path: &String| !self.read_contents(path).is_err_and(|unread| unread.is_missing());
+            let above = |folder: &String| folder.rsplit_once('/').map(|(above, _)| above.to_owned());
+            files = std::iter::successors(Some(self.path(".")), above)
+                .map(|folder| {
+                    let first = COMPOSE.iter().map(|name| tidy(&format!("{folder}/{name}"))).find(there);
+                    let more = OVERRIDES.iter().map(|name| tidy(&format!("{folder}/{name}"))).filter(there);
+                    first.into_iter().chain(more).collect::<Vec<String>>()
+                })
+                .find(|found| !found.is_empty())
+                .unwrap_or_default();
+        }
+        // without a file there are no services
+        if files.is_empty() {
+            return bound.arguments.iter().all(|(role, _, _)| !matches!(role, Role::Act { verb: Verb::Connect, .. }));
+        }
+        let mut all = Vec::new();
+        for file in &files {
+            let Ok(contents) = self.read_contents(file) else { return false };
+            for content in &contents {
+                let digest = super::source::digest(content);
+                let mut effect = Effect::new(Verb::Execute, Target::Path(file.clone()), "compose");
+                "source".clone_into(&mut effect.operation);
+                effect.detail = Detail::Digest(digest.clone());
+                self.reading.scripts.push((file.clone(), digest));
+                self.add(effect);
+                let text = if content.len() <= LONGEST { std::str::from_utf8(content).ok() } else { None };
+                let Some(services) = text.and_then(services) else { return false };
+                all.extend(services);
+            }
+        }
+        // `docker compose run SERVICE COMMAND` hands the service a command of its own
+        let plain = words.iter().all(|word| !word.contains(UNKNOWN_SPAN));
+        let named = bound.arguments.iter().filter(|(role, _, _)| is_run(role)).map(|(_, name, _)| name.as_str());
+        let started = started(&all, named.collect());
+        !all.is_empty() && plain && started.iter().all(|service| self.is_confined(service))
+    }
+
+    fn is_confined(&self, service: &Service) -> bool {
+        let own = |volume: &Mount| {
+            is_volume(&volume.source) || self.own_mount(&volume.source, &volume.target, volume.read_only).is_some()
+        };
+        !service.reaches && service.mounts.iter().all(own)
+    }
+}
+
+/// The services that start if these are named, with those that they need; without names, all.
+fn started<'s>(all: &'s [Service], named: Vec<&'s str>) -> Vec<&'s Service> {
+    let mut open = named;
+    if open.is_empty() {
+        return all.iter().collect();
+    }
+    let mut found: Vec<&Service> = Vec::new();
+    while let Some(name) = open.pop() {
+        // a file that overrides another one may name a service again
+        let new: Vec<&Service> = all
+            .iter()
+            .filter(|one| one.name == name && !found.iter().any(|known| std::ptr::eq(*known, *one)))
+            .collect();
+        open.extend(new.iter().flat_map(|service| service.needs.iter().map(String::as_str)));
+        found.extend(new);
+    }
+    found
+}
+
+/// Whether the source of a mount is a volume of the container service, not a path.
+fn is_volume(source: &str) -> bool {
+    !source.is_empty() && source.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+}
+
+fn runs(effect: &Effect) -> bool {
+    effect.verb == Verb::Container && effect.operation == "run"
+}
+
+fn is_run(role: &Role) -> bool {
+    matches!(role, Role::Act { verb: Verb::Container, operation, kind: Kind::Container } if operation == "run")
+}
+
+/// Whether options give a container a namespace of the host, or of another container.
+fn shares_host(arguments: &[String]) -> bool {
+    let names = ["--network", "--net", "--ipc", "--uts", "--cgroupns", "--cgroup-parent", "--device-cgroup-rule"];
+    let shared = |value: &str| value == "host" || value.starts_with("container:") || value.starts_with("ns:");
+    arguments.iter().enumerate().any(|(at, word)| {
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word.as_str(), arguments.get(at + 1).map(String::as_str)),
+        };
+        name == "--device-cgroup-rule" || name == "--volumes-from" || names.contains(&name) && value.is_some_and(shared)
+    })
+}
+
+/// The working folder that an option gives a container.
+fn folder_of(arguments: &[String]) -> Option<&str> {
+    arguments.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
+        Some(("--workdir", folder)) => Some(folder),
+        None if matches!(word.as_str(), "-w" | "--workdir") => arguments.get(at + 1).map(String::as_str),
+        _ => None,
+    })
+}
