@@ -24,6 +24,12 @@ impl FileSource for Environment {
         self.is_folder(path)
     }
 
+    fn folders(&self, path: &str) -> Option<Vec<String>> {
+        let listing = self.entries(path, false);
+        let folders = listing.entries.into_iter().filter(|entry| entry.folder && entry.exact && !entry.link);
+        listing.complete.then(|| folders.map(|entry| entry.name).collect())
+    }
+
     fn resolved(&self, path: &str) -> Option<String> {
         self.resolve(path)
     }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 /// A project with these files, and data of its user outside of it.
-fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
+pub(crate) fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     context(root.path(), "user");
     for folder in ["home/user/Documents", "home/user/project/.git", "home/user/project/dist"] {

@@ -27,6 +27,7 @@ mod permission;
 mod policies;
 mod privilege;
 mod profiles;
+mod projects;
 mod properties;
 mod provenance;
 mod public_api;

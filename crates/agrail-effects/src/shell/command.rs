@@ -224,18 +224,16 @@ impl Shell<'_> {
         let files = self.files.clone();
         let from = self.reading.effects.len();
         self.effects(program, arguments, &bound, &stdin);
-        // `pip3.11`, but not `pipx`
-        let version =
-            program.strip_prefix("pip").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'));
-        if version && self.in_environment(program) {
-            let installs = |effect: &&mut Effect| effect.verb == Verb::Install && effect.operation.is_empty();
-            let added = self.reading.effects.iter_mut().skip(from);
-            added.filter(installs).for_each(|effect| "local".clone_into(&mut effect.operation));
+        self.note_local(program, from);
+        // what a container gets as its input may be a program
+        if !stdin.piped {
+            self.note_contained(program, &bound, arguments, from);
         }
         let network = super::output::connects(&bound);
         let asked = |role: &Role| matches!(role, Role::Act { verb: Verb::Send, kind: Kind::Url, .. });
         let downloads = network || bound.arguments.iter().any(|(role, _, _)| asked(role));
         self.carries(program, &bound, &stdin, downloads, files);
+        self.note_brought(&bound, from);
         if program == "curl" && deletes(arguments) {
             let mut effect =
                 Effect::new(Verb::Remote, Target::Named(Kind::Remote, "the server in the address".to_owned()), "curl");

@@ -17,7 +17,7 @@ pub(super) const SYSTEM: Option<&str> = match std::env::consts::OS.as_bytes() {
     _ => None,
 };
 /// Commands after which words or variables may mean something else.
-const UNSETTLING: [&str; 13] = [
+const UNSETTLING: [&str; 12] = [
     "alias",
     "builtin",
     "coproc",
@@ -29,22 +29,26 @@ const UNSETTLING: [&str; 13] = [
     "readarray",
     "select",
     "shopt",
-    "trap",
     "typeset",
 ];
+/// Conditions of `trap` that end a script, or come from a person who ends it.
+const ENDING: [&str; 8] = ["0", "EXIT", "HUP", "INT", "QUIT", "TERM", "SIGINT", "SIGTERM"];
 
 impl Shell<'_> {
     /// Notes what a text contains: a command in it may run before a condition that stands above it.
     pub(super) fn unsettle_by(&mut self, text: &str) {
-        let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+        let mut words = lines.flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
         // `exec {x}>file` gives a variable a number
         self.unsettled |= text.contains("}>") || text.contains("}<") || words.any(|word| UNSETTLING.contains(&word));
+        self.unsettled |= text.contains("trap") && !traps_end(text);
     }
 
     /// Notes that a command runs: after some, no condition is certain.
     pub(super) fn unsettle(&mut self, name: &str, arguments: &[String]) {
         let says = |option: &str| arguments.iter().any(|word| word == option);
         self.unsettled |= UNSETTLING.contains(&name)
+            || name == "trap" && !arguments.iter().skip(1).all(|word| ENDING.contains(&word.as_str()))
             || name == "wait" && says("-p")
             || name == "set" && (says("-k") || says("keyword") || says("posix"));
     }
@@ -177,6 +181,19 @@ impl Shell<'_> {
     fn is_redefined(&self, name: &str) -> bool {
         self.state.functions.contains_key(name) || self.state.aliases.contains_key(name)
     }
+}
+
+/// Whether everything in a text that says `trap` waits for the end of the script, which sends itself no signal.
+fn traps_end(text: &str) -> bool {
+    let lines = text.lines().filter(|line| line.contains("trap"));
+    let ends = |line: &str| {
+        let Some((_, rest)) = line.split_once("trap ").filter(|(_, rest)| !rest.contains("trap")) else { return false };
+        let quoted = rest.rsplit_once(['\'', '"']);
+        let mut signals = quoted.map_or(rest, |(_, signals)| signals).split_whitespace();
+        let handler = quoted.is_some() || signals.next().is_some();
+        handler && signals.all(|word| ENDING.contains(&word))
+    };
+    !text.contains("kill") && lines.filter(|line| !line.trim_start().starts_with('#')).all(ends)
 }
 
 /// Whether a variable belongs to the script: those in capitals may be the shell's (`RANDOM`, `SECONDS`).

@@ -17,6 +17,8 @@ mod braces;
 mod branch;
 mod builtins;
 pub mod command;
+mod compose;
+mod container;
 mod content;
 mod decided;
 mod environment;
@@ -48,9 +50,10 @@ mod text;
 mod typed;
 mod variable;
 pub mod word;
+mod workspace;
 mod wrappers;
 
-use super::{CHANGED, Cause, Detail, Effect, Target, UNKNOWN_SPAN, Verb};
+use super::{BROUGHT, CHANGED, Cause, Detail, Effect, Target, UNKNOWN_SPAN, Verb};
 use crate::Kind;
 use crate::python::Library;
 use state::State;
@@ -74,6 +77,11 @@ pub trait FileSource {
 
     /// Whether there is a folder at an absolute path; `None` if that is unknown.
     fn folder(&self, path: &str) -> Option<bool>;
+
+    /// The names of the folders in the folder at an absolute path, without links; `None` if they are not known.
+    fn folders(&self, _path: &str) -> Option<Vec<String>> {
+        None
+    }
 
     /// The path of the file that a path leads to, links followed; `None` if that is unknown or nothing is there.
     fn resolved(&self, _path: &str) -> Option<String> {
@@ -104,6 +112,10 @@ impl FileSource for Typing<'_> {
         self.0.folder(path)
     }
 
+    fn folders(&self, path: &str) -> Option<Vec<String>> {
+        self.0.folders(path)
+    }
+
     fn resolved(&self, path: &str) -> Option<String> {
         self.0.resolved(path)
     }
@@ -129,6 +141,10 @@ impl FileSource for Providing<'_> {
         self.0.folder(path)
     }
 
+    fn folders(&self, path: &str) -> Option<Vec<String>> {
+        self.0.folders(path)
+    }
+
     fn resolved(&self, path: &str) -> Option<String> {
         self.0.resolved(path)
     }
@@ -151,6 +167,8 @@ pub enum ReadError {
     Unreadable(String),
     /// The action itself changes the file before it runs.
     Changed,
+    /// The action itself brings the file from elsewhere.
+    Brought,
 }
 
 impl ReadError {
@@ -164,6 +182,7 @@ impl std::fmt::Display for ReadError {
         match self {
             Self::Missing(why) | Self::Unreadable(why) => f.write_str(why),
             Self::Changed => f.write_str(CHANGED),
+            Self::Brought => f.write_str(BROUGHT),
         }
     }
 }
@@ -173,6 +192,7 @@ impl From<ReadError> for Detail {
         match error {
             ReadError::Missing(why) | ReadError::Unreadable(why) => Self::Unreadable(why),
             ReadError::Changed => Self::Changed,
+            ReadError::Brought => Self::Brought,
         }
     }
 }
@@ -324,6 +344,7 @@ impl Shell<'_> {
     /// Adds an effect, with the wrappers and privileges around it, and notes that it changes files.
     pub(crate) fn add(&mut self, effect: Effect) {
         self.changes(&effect);
+        self.note_run(&effect);
         self.push(effect);
     }
 

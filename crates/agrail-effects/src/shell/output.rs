@@ -45,6 +45,9 @@ impl Shell<'_> {
         if program == "uname" && matches!(arguments, [] | [_]) && arguments.iter().all(|word| word == "-s") {
             output.text = super::decided::SYSTEM.map(|system| format!("{system}\n"));
         }
+        if let ("which", Some(found)) = (program, found(arguments)) {
+            output.text = Some(format!("/usr/bin/{found}\n"));
+        }
         if FILTERS.contains(&program) {
             output.names = stdin.names;
             output.network |= stdin.network;
@@ -59,6 +62,15 @@ impl Shell<'_> {
             output.names = Some(if named.is_empty() { vec![self.path(".")] } else { named });
         }
         output
+    }
+}
+
+/// The only program for which `which` looks.
+fn found(arguments: &[String]) -> Option<&str> {
+    let plain = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c));
+    match arguments {
+        [name] if plain(name) && !name.starts_with(['-', '.']) => Some(name),
+        _ => None,
     }
 }
 

@@ -3,7 +3,8 @@
 //! A program of a script that is not in the table, and source in another language, are code of the project and its
 //! packages. The row of the command already reports their execution. With elevated privileges they are unknown, as
 //! everywhere. The rest of a script is judged like any other script: unknown parts stay unknown. Without a
-//! `package.json` nothing runs. Not followed: scripts of other packages, as in workspaces.
+//! `package.json` nothing runs. With `--filter`, `-r` or `--workspaces`, the scripts of all members of the workspace count,
+//! whichever the filter selects.
 
 use super::command::quote_all;
 use super::{Output, Shell, UNKNOWN_SPAN};
@@ -135,6 +136,8 @@ struct Plan {
     /// The script that the command line names; `words` are the arguments for it.
     script: String,
     words: Vec<String>,
+    /// Whether the scripts are those of the members of the workspace.
+    members: bool,
     /// Whether there are options: then the row applies as well, because a word may be an option's value.
     options: bool,
 }
@@ -143,6 +146,9 @@ impl Shell<'_> {
     /// Adds the effects of the project scripts that a package manager runs. Returns whether that is all that the
     /// command does: it names an existing script.
     pub(crate) fn package_scripts(&mut self, program: &str, words: &[String]) -> bool {
+        if self.creates_project(program, words) {
+            return true;
+        }
         let plan = plan(program, words);
         if plan.scripts.is_empty() {
             return false;
@@ -152,7 +158,14 @@ impl Shell<'_> {
             self.unknown(Cause::Dynamic, "the folder of the project is not constant", program);
             return false;
         }
+        if plan.members {
+            self.member_scripts(program, &plan, &start);
+            return matches!(program, "pnpm" | "bun");
+        }
         let Some((folder, scripts)) = self.package(program, &start) else { return false };
+        if !scripts.contains_key(&plan.script) && self.package_program(program, words, &plan) {
+            return true;
+        }
         if plan.scripts.iter().any(|name| name.contains(UNKNOWN_SPAN)) {
             self.unknown(Cause::Dynamic, "which script of the project would run is not constant", program);
         }
@@ -164,8 +177,6 @@ impl Shell<'_> {
                 self.unknown(Cause::Arguments, &format!("bun run {}", plan.script), program);
             }
         }
-        // each script runs in a new shell
-        let packaged = std::mem::replace(&mut self.packaged, true);
         let named = |pattern: &String| -> Vec<String> {
             match pattern.split_once('*') {
                 Some((begin, _)) => scripts.keys().filter(|name| name.starts_with(begin)).cloned().collect(),
@@ -179,10 +190,38 @@ impl Shell<'_> {
         }
         let mut seen = HashSet::new();
         let names = plan.scripts.iter().flat_map(named).filter(|name| seen.insert(name.clone()));
-        for name in &names.collect::<Vec<_>>() {
+        let names: Vec<String> = names.collect();
+        self.run_scripts(program, &folder, &scripts, &names, &plan);
+        // the rows of npm and yarn cover scripts; anything else is left to the row
+        let whole = matches!(program, "pnpm" | "bun") && !plan.options && scripts.contains_key(&plan.script);
+        if whole {
+            self.add(Effect::new(Verb::Execute, Target::Path(folder), program));
+        }
+        whole
+    }
+
+    /// `npm create NAME` runs the program `create-NAME`, if the table knows it. Whether that is so.
+    fn creates_project(&mut self, program: &str, words: &[String]) -> bool {
+        let [command, name, rest @ ..] = words else { return false };
+        let creates = command == "create" || program == "npm" && matches!(command.as_str(), "init" | "innit");
+        let name = name.split('@').next().unwrap_or_default();
+        let created = format!("create-{name}");
+        if !creates || name.is_empty() || crate::table::Table::shipped().row(&created).is_none() {
+            return false;
+        }
+        let rest = rest.iter().filter(|word| *word != "--").cloned();
+        let line: Vec<String> = std::iter::once(created).chain(rest).collect();
+        self.wrapped(program, &line, Output::default());
+        true
+    }
+
+    /// Interprets scripts of a package, each in a new shell.
+    fn run_scripts(&mut self, program: &str, folder: &str, scripts: &Scripts, names: &[String], plan: &Plan) {
+        let packaged = std::mem::replace(&mut self.packaged, true);
+        for name in names {
             let lines = scripts.get(name).map(Vec::as_slice).unwrap_or_default();
             let words = if *name == plan.script { quote_all(&plan.words) } else { String::new() };
-            let how = format!("{program} {name}");
+            let how = if plan.members { format!("{program} {name} in {folder}") } else { format!("{program} {name}") };
             if self.via.contains(&how) {
                 self.unknown(Cause::Budget, "a script runs itself", &how);
                 continue;
@@ -190,19 +229,42 @@ impl Shell<'_> {
             for line in lines {
                 let line = format!("{line} {words}");
                 self.child(&how, |shell| {
-                    shell.state.cwd = Some(folder.clone());
+                    shell.state.cwd = Some(folder.to_owned());
                     shell.state.arguments.clear();
                     shell.nested(&how, line.trim_end(), Output::default())
                 });
             }
         }
         self.packaged = packaged;
-        // the rows of npm and yarn cover scripts; anything else is left to the row
-        let whole = matches!(program, "pnpm" | "bun") && !plan.options && scripts.contains_key(&plan.script);
-        if whole {
-            self.add(Effect::new(Verb::Execute, Target::Path(folder), program));
+    }
+
+    /// Interprets the scripts of the members of the workspace.
+    fn member_scripts(&mut self, program: &str, plan: &Plan, start: &str) {
+        let Some((root, members)) = self.members(start) else {
+            return self.unknown(Cause::Dynamic, "which packages of the workspace are meant", program);
+        };
+        self.add(Effect::new(Verb::Execute, Target::Path(root), program));
+        for folder in members {
+            if let Some((found, scripts)) = self.package(program, &folder).filter(|(found, _)| *found == folder) {
+                self.run_scripts(program, &found, &scripts, &plan.scripts, plan);
+            }
         }
-        whole
+    }
+
+    /// `pnpm PROGRAM` and `bun run PROGRAM` run a program of a package, if no script has the name. Whether that is so.
+    fn package_program(&mut self, program: &str, words: &[String], plan: &Plan) -> bool {
+        let runs = program == "bun" && words.iter().any(|word| word == "run") || program == "pnpm";
+        if !runs || plan.script.is_empty() || plan.options || plan.script.contains(UNKNOWN_SPAN) {
+            return false;
+        }
+        let is_file = plan.script.contains(['/', '.']);
+        let listed = crate::table::Table::shipped().row(&plan.script).is_some();
+        if listed && !is_file {
+            let line = [vec![plan.script.clone()], plan.words.clone()].concat();
+            self.wrapped(program, &line, Output::default());
+            return true;
+        }
+        !is_file && self.project_program(&plan.script, &plan.words).is_some()
     }
 
     /// Folder and scripts of the nearest `package.json`. If it cannot be read, that is an effect.
@@ -288,7 +350,7 @@ fn plan(program: &str, words: &[String]) -> Plan {
         let own = after.iter().skip(usize::from(RUN.contains(&command))).map(|word| (*word).to_owned());
         plan.words.splice(0..0, own);
         plan.script = name.to_owned();
-        plan.options |= BUILT_IN.contains(&command);
+        plan.options |= BUILT_IN.contains(&command) && (command != "build" || program == "bun");
     }
     plan
 }
@@ -315,6 +377,10 @@ fn command_line(program: &str, words: &[String], plan: &mut Plan) -> Line {
                 "--prefix" | "-C" | "--dir" | "--cwd" => plan.folder = given.value.unwrap_or_default(),
                 "-g" | "--global" => line.global = on,
                 "--no-global" => line.global = false,
+                "-r" | "--recursive" | "--filter" | "-F" | "--filter-prod" | "--workspaces" | "-ws" | "--workspace" => {
+                    plan.members = true;
+                }
+                "-w" if program == "npm" => plan.members = true,
                 "--ignore-scripts" => line.ignored = on && words.get(at).is_none_or(|next| next != "false"),
                 _ => {
                     plan.options = true;

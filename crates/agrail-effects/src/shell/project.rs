@@ -13,6 +13,9 @@ const INSTALLED: [&str; 3] = ["node_modules/.bin", ".venv/bin", "venv/bin"];
 /// Folders of the home in which version managers keep interpreters.
 const VERSIONS: [&str; 4] =
     [".pyenv/versions", ".local/share/uv/python", ".asdf/installs", ".local/share/mise/installs"];
+/// Files that only the folder of a project has.
+const MARKS: [&str; 7] =
+    ["pyproject.toml", "setup.py", "requirements.txt", "package.json", "Cargo.toml", "go.mod", "Makefile"];
 /// Lines of the scripts that installers generate, beside an import and a call.
 const LAUNCHER: [&str; 6] = [
     r"sys.argv[0] = re.sub(r'(-script\.pyw|\.exe)?$', '', sys.argv[0])",
@@ -73,8 +76,63 @@ impl Shell<'_> {
         folder.strip_prefix(&format!("{}/{place}/", self.state.home)).is_some_and(|rest| rest.ends_with("/bin"))
     }
 
+    /// Notes which of the effects since `from` install packages for the project alone: into its virtual environment, or,
+    /// by a person's account in the folder of a project, packages by plain names or from the project itself.
+    pub(super) fn note_local(&mut self, program: &str, from: usize) {
+        // `pip3.11`, but not `pipx`
+        let pip = program.strip_prefix("pip").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'));
+        if !pip && program != "uv" {
+            return;
+        }
+        let environment = pip && self.in_environment(program);
+        let person = !self.state.privileged && self.user != "root" && self.in_project();
+        let local = |shell: &Self, effect: &Effect| {
+            let installs = effect.verb == Verb::Install && effect.operation.is_empty();
+            installs && (environment || person && shell.is_named_or_own(effect.target.name()))
+        };
+        let added: Vec<usize> = (from..self.reading.effects.len())
+            .filter(|at| self.reading.effects.get(*at).is_some_and(|effect| local(self, effect)))
+            .collect();
+        for at in added {
+            if let Some(effect) = self.reading.effects.get_mut(at) {
+                "local".clone_into(&mut effect.operation);
+            }
+        }
+    }
+
+    /// Whether the working folder belongs to a project.
+    fn in_project(&self) -> bool {
+        self.project_root().is_some()
+    }
+
+    /// The outermost folder of the project that the working folder belongs to.
+    pub(super) fn project_root(&self) -> Option<String> {
+        let marked = |folder: &String| {
+            *folder != self.state.home
+                && (self.around.folder(&format!("{folder}/.git")) == Some(true)
+                    || MARKS.iter().any(|mark| text_exists(self, &format!("{folder}/{mark}"))))
+        };
+        let folders = self.folders();
+        folders.into_iter().take_while(|folder| *folder != self.state.home).filter(marked).last()
+    }
+
+    /// Whether a package is named as registries name them (`name[extra]==1.0`), or by a path in the working folder to which
+    /// nothing in this action writes.
+    fn is_named_or_own(&self, package: &str) -> bool {
+        let name = |c: char| c.is_ascii_alphanumeric() || "._-[]=<>~!,*".contains(c);
+        if package.chars().all(name) && package.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+            return true;
+        }
+        let path = self.path(package);
+        let relative = !package.starts_with(['/', '~', UNKNOWN_SPAN]) && !package.contains([':', '@']);
+        relative
+            && !package.split('/').any(|part| part == "..")
+            && !path.contains(UNKNOWN_SPAN)
+            && self.contents(&path) == [Content::Before(path.clone())]
+    }
+
     /// Whether a program would install into an active virtual environment of the project: its own, first in `PATH`.
-    pub(super) fn in_environment(&self, program: &str) -> bool {
+    fn in_environment(&self, program: &str) -> bool {
         let path = self.variable("PATH");
         let [path] = path.as_slice() else { return false };
         let first = path.split(':').next().unwrap_or_default();
@@ -141,7 +199,12 @@ impl Shell<'_> {
             let contents = self.read_contents(&super::tidy(&format!("{folder}/{file}"))).ok()?;
             String::from_utf8(contents.into_iter().next()?).ok()
         };
-        let installed = || INSTALLED.iter().any(|place| text_exists(self, &format!("{folder}/{place}/{name}")));
+        let installed = || {
+            INSTALLED
+                .iter()
+                .map(|place| format!("{folder}/{place}"))
+                .any(|place| self.around.folder(&place) == Some(true) && text_exists(self, &format!("{place}/{name}")))
+        };
         text("pyproject.toml").is_some_and(|text| python_script(&text, name))
             || text("package.json").is_some_and(|text| node_script(&text, name))
             || installed()

@@ -7,6 +7,8 @@ use crate::role::{Role, default_kind};
 use crate::table::{Bound, Unlisted, is_plain};
 use crate::{Attribute, Cause, Detail, Effect, Target, Verb};
 
+/// Programs that run a Python file as well as a program.
+const PYTHON_RUNNERS: [&str; 3] = ["uv", "pdm", "rye"];
 /// Programs that connect a command to the network.
 const RELAYS: &[&str] = &["nc", "netcat", "nc.traditional", "nc.openbsd", "ncat"];
 
@@ -168,6 +170,9 @@ impl Shell<'_> {
                 self.remote_shell(program);
                 self.script("bash", value, program);
             }
+            Role::Run if PYTHON_RUNNERS.contains(&program) && value.ends_with(".py") => {
+                drop(self.run_file(value, after(1), Some("python")));
+            }
             Role::Run => drop(self.wrapped(program, after(0), stdin.clone())),
             Role::Script(_) if value.trim_start().starts_with(UNKNOWN_SPAN) => {
                 self.unknown(Cause::Dynamic, "the source that it runs", program);
@@ -246,6 +251,15 @@ impl Shell<'_> {
     fn source_or_loopback(&mut self, verb: Verb, operation: &str, value: &str, program: &str) -> bool {
         match (verb, operation) {
             (Verb::Install, "source") => is_public(value),
+            // `go run HOST/MODULE@VERSION`: a folder or a file of the project is no package
+            (Verb::Install, "module") => {
+                let host = value.split('/').next().unwrap_or_default();
+                let is_module = value.contains('@') || host.contains('.') && !value.starts_with('.') && host != value;
+                if is_module {
+                    self.named(Verb::Install, value, program);
+                }
+                true
+            }
             // a package by its address comes from a place that nobody has chosen before
             (Verb::Install, "local") if value.contains("://") => {
                 self.packages_from(value, program);

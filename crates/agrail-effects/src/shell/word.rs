@@ -13,6 +13,19 @@ use tree_sitter::Node;
 
 /// Mark between fields.
 const SPLIT: char = '\u{E001}';
+/// Variables that name the folder in which a toolchain is installed.
+const TOOLCHAINS: [&str; 10] = [
+    "CONDA_PREFIX",
+    "DOTNET_ROOT",
+    "GOROOT",
+    "GRADLE_HOME",
+    "GRAALVM_HOME",
+    "JAVA_HOME",
+    "JDK_HOME",
+    "JRE_HOME",
+    "M2_HOME",
+    "MAVEN_HOME",
+];
 /// Most fields of one word; if there are more, the result is [`UNKNOWN_SPAN`].
 pub(super) const MAX_FIELDS: usize = 256;
 /// Longest expanded word, in bytes.
@@ -249,6 +262,8 @@ impl Shell<'_> {
             "IFS" => one(" "),
             "OSTYPE" if super::decided::SYSTEM == Some("Linux") => one("linux-gnu"),
             "SHELL" => one("/bin/bash"),
+            // what nothing in the action assigns, the user's environment has: the folder of an installed toolchain
+            name if TOOLCHAINS.contains(&name) => one("/usr"),
             "@" | "*" => {
                 if self.state.arguments.is_empty() {
                     one(&UNKNOWN_SPAN.to_string())
