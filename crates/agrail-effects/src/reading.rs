@@ -90,6 +90,15 @@ impl Reading {
     }
 }
 
+/// What a language's table says of a dotted name outside the program.
+pub(crate) enum Entry<'t, R> {
+    Row(&'t R),
+    /// It has no effect.
+    Harmless,
+    /// The table lacks it.
+    Missing,
+}
+
 /// No modules.
 pub(crate) struct NoModules;
 

@@ -22,11 +22,7 @@ pub struct Table {
 }
 
 /// The table's entry for a dotted name.
-pub enum Entry<'t> {
-    Row(&'t Row),
-    Harmless,
-    Missing,
-}
+pub type Entry<'t> = crate::reading::Entry<'t, Row>;
 
 /// The table of JavaScript, decoded once. `None` if it does not decode, which a test rules out.
 pub fn javascript() -> Option<&'static Table> {

@@ -22,11 +22,7 @@ pub struct Table {
 }
 
 /// The table's entry for a dotted name.
-pub enum Entry<'t> {
-    Row(&'t Row),
-    Harmless,
-    Missing,
-}
+pub type Entry<'t> = crate::reading::Entry<'t, Row>;
 
 /// The shipped table, decoded once. `None` if it does not decode, which a test rules out.
 pub fn table() -> Option<&'static Table> {
