@@ -12,6 +12,7 @@
 
 mod expand;
 mod modes;
+mod named;
 mod names;
 mod path;
 mod stake;
@@ -212,6 +213,12 @@ impl View<'_> {
                 }
             }
             Target::Named(Kind::Script, name) => self.script(name, &mut query),
+            // a program that nobody knows but the user
+            Target::Named(Kind::Program, name)
+                if effect.verb == Verb::Unknown && named::names_program(self.request, name) =>
+            {
+                "named".clone_into(&mut query.operation);
+            }
             Target::Named(kind, name) => {
                 query.guard = matches!(*kind, Kind::Url | Kind::Host) && self.is_guard(name);
                 if let Some(reason) = super::url::concern(effect, self.urls) {

@@ -166,7 +166,8 @@ facts! {
     }
     context {
         /// Variant of the verb: `stop`, `create`, `lock` ...; `fetch` for a page that the agent loads; `possible` for
-        /// a name that could belong to an outer table; the task of a web step; empty if the verb has only one.
+        /// a name that could belong to an outer table; `named` for an unknown program that the request names; the task
+        /// of a web step; empty if the verb has only one.
         operation "operation" "operation": String,
         /// Name of the program.
         program "program" "program": String,
