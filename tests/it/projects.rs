@@ -93,6 +93,8 @@ fn what_an_action_brings_is_not_known_when_it_runs() {
             "git clone https://git.example.com/a/tool && npm test",
             "tar czf dist/a.tgz build.sh && bash build.sh",
             "tar tf ../release.tgz && make",
+            "unzip -l ../release.zip && npm test",
+            "patch --dry-run -p1 -i ../fix.patch && make",
             "git checkout main && npm test",
         ],
     );
@@ -130,6 +132,7 @@ fn containers_are_judged_by_what_they_reach() {
         root.path(),
         &[
             "docker run --rm -v $PWD:/app -w /app node:20 npm test",
+            "docker run --rm -v \"$(pwd)\":/app -w /app node:20 npm test",
             "podman run --rm -v ./src:/src:ro alpine ls -la /src",
             "docker run -d -p 5432:5432 -e POSTGRES_PASSWORD=dev -v data:/var/lib/postgresql/data postgres:16",
             "docker run --rm alpine rm -rf /tmp/x",

@@ -260,7 +260,9 @@ impl Shell<'_> {
         let cwd = self.path(".");
         let effects: Vec<Effect> = self.reading.effects.get(from..).unwrap_or_default().to_vec();
         // `tar x` without a folder
-        if !effects.iter().any(|effect| matches!(effect.verb, Verb::Create | Verb::Write | Verb::Overwrite)) {
+        if bound.brings_here
+            && !effects.iter().any(|effect| matches!(effect.verb, Verb::Create | Verb::Write | Verb::Overwrite))
+        {
             self.bring(&cwd);
         }
         for effect in &effects {

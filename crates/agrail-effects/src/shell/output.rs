@@ -45,6 +45,10 @@ impl Shell<'_> {
         if program == "uname" && matches!(arguments, [] | [_]) && arguments.iter().all(|word| word == "-s") {
             output.text = super::decided::SYSTEM.map(|system| format!("{system}\n"));
         }
+        if program == "pwd" && arguments.is_empty() {
+            let cwd = self.state.cwd.as_deref().filter(|cwd| cwd.starts_with('/'));
+            output.text = cwd.map(|cwd| format!("{cwd}\n"));
+        }
         if let ("which", Some(found)) = (program, found(arguments)) {
             output.text = Some(format!("/usr/bin/{found}\n"));
         }

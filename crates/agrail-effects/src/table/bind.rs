@@ -34,6 +34,8 @@ pub struct Bound {
     pub passes_input: bool,
     /// Whether what it writes comes from elsewhere.
     pub brings: bool,
+    /// Whether it brings that into the working folder, if it names no other.
+    pub brings_here: bool,
 }
 
 /// An option with an unknown effect: the row does not list it, or lists it as unknown.
@@ -140,7 +142,8 @@ impl Row {
         bound.stdin = self.stdin.clone();
         bound.passes_input = self.passes_input;
         let variant = self.variants.iter().find(|v| v.flags.iter().any(|f| bound.seen.contains(f)));
-        bound.brings |= self.brings || variant.is_some_and(|variant| variant.brings);
+        bound.brings_here |= variant.is_some_and(|variant| variant.brings);
+        bound.brings |= self.brings || bound.brings_here;
         if let Some(stdin) = variant.and_then(|v| v.stdin.as_ref()) {
             bound.stdin.clone_from(stdin);
         }
