@@ -1,4 +1,5 @@
-//! Compiles the tables to bytes: `commands/` with an index by program name, and the calls of Python. A row that does not
+//! Compiles the tables to bytes: `commands/` with an index by program name, and the calls of Python and
+//! JavaScript, and the vocabularies of other languages. A row that does not
 //! parse fails the build.
 
 #![allow(dead_code, missing_docs, reason = "shared with the library; only parts are used here")]
@@ -13,6 +14,8 @@ use std::{env, fs};
 mod code_row;
 #[path = "src/kind.rs"]
 mod kind;
+#[path = "src/oneliner/description.rs"]
+mod oneliner;
 #[path = "src/python"]
 mod python {
     pub mod file;
@@ -30,12 +33,21 @@ mod verb;
 
 const COMMANDS: &str = "../../commands";
 const CALLS: &str = "src/python/calls.toml";
+const ONELINERS: &str = "src/oneliner";
 const JAVASCRIPT: &str = "src/code/javascript.toml";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    for input in
-        [COMMANDS, CALLS, JAVASCRIPT, "src/code/row.rs", "build.rs", "src/kind.rs", "src/role.rs", "src/verb.rs"]
-    {
+    for input in [
+        COMMANDS,
+        CALLS,
+        JAVASCRIPT,
+        ONELINERS,
+        "src/code/row.rs",
+        "build.rs",
+        "src/kind.rs",
+        "src/role.rs",
+        "src/verb.rs",
+    ] {
         println!("cargo:rerun-if-changed={input}");
     }
     for input in
@@ -55,6 +67,18 @@ fn compile_calls(out: &Path) -> Result<(), Box<dyn Error>> {
     let names: code_row::Names =
         toml::from_str(&fs::read_to_string(JAVASCRIPT)?).map_err(|e| format!("{JAVASCRIPT}: {e}"))?;
     fs::write(out.join("javascript.bin"), postcard::to_allocvec(&names)?)?;
+    let mut described = BTreeMap::new();
+    for file in fs::read_dir(ONELINERS)? {
+        let file = file?.path();
+        if let (Some(name), Some("toml")) =
+            (file.file_stem().and_then(|s| s.to_str()), file.extension().and_then(|e| e.to_str()))
+        {
+            let text = fs::read_to_string(&file)?;
+            let one: oneliner::Description = toml::from_str(&text).map_err(|e| format!("{name}: {e}"))?;
+            described.insert(name.to_owned(), one);
+        }
+    }
+    fs::write(out.join("oneliner.bin"), postcard::to_allocvec(&described)?)?;
     Ok(())
 }
 

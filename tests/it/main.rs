@@ -23,6 +23,7 @@ mod mcp_sdk;
 mod memory;
 mod memory_file;
 mod model;
+mod oneliners;
 mod permission;
 mod policies;
 mod privilege;

@@ -12,6 +12,7 @@ pub mod file;
 mod kind;
 pub mod local;
 mod normal;
+mod oneliner;
 pub mod python;
 mod read;
 pub mod reading;

@@ -1,96 +1,32 @@
-//! Source in languages without a parser here: text processing is harmless if no word of it acts.
+//! Source in languages that are read word by word, scripts of editors, commands of database clients.
 
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::{Cause, Verb};
 
-/// For each language, the words with which source starts programs or accesses files.
-const ACTS: [(&str, &[&str]); 5] = [
-    (
-        "awk",
-        &[
-            "system",
-            "getline",
-            "> \"",
-            ">\"",
-            "| \"",
-            "|\"",
-            "|&",
-            "@load",
-            "@include",
-            "print >",
-            "print>",
-            "print $0 >",
-            "print $0>",
-        ],
-    ),
-    (
-        "perl",
-        &[
-            "system", "exec", "`", "qx", "unlink", "open", "rename", "rmdir", "mkdir", "chmod", "chown", "kill",
-            "fork", "socket", "eval", "require", "do ", "link", "syscall", "use ", "IO::", "->", "opendir", "utime",
-            "truncate",
-        ],
-    ),
-    (
-        "ruby",
-        &[
-            "system",
-            "exec",
-            "`",
-            "%x",
-            "File",
-            "Dir",
-            "FileUtils",
-            "IO.",
-            "open",
-            "Process",
-            "fork",
-            "spawn",
-            "eval",
-            "require",
-            "Socket",
-            "send",
-            "Net::",
-            "Kernel",
-        ],
-    ),
-    (
-        "php",
-        &[
-            "system", "exec", "`", "passthru", "popen", "unlink", "file", "open", "eval", "curl", "include", "require",
-            "mail", "chmod", "rename", "copy", "mkdir", "rmdir", "socket", "$_",
-        ],
-    ),
-    (
-        "sql",
-        &[
-            "drop",
-            "delete",
-            "update",
-            "insert",
-            "alter",
-            "truncate",
-            "copy",
-            "outfile",
-            "load_file",
-            "exec",
-            "create",
-            "grant",
-            "revoke",
-            "attach",
-            ".shell",
-            ".system",
-            "\\!",
-            "do ",
-            "call",
-            "set ",
-            "into",
-            "system",
-            "source ",
-            "tee ",
-            "pager ",
-        ],
-    ),
+/// Words with which a statement that is no SQL acts.
+const ACTS: [&str; 22] = [
+    "drop",
+    "delete",
+    "update",
+    "insert",
+    "alter",
+    "truncate",
+    "copy",
+    "outfile",
+    "load_file",
+    "exec",
+    "create",
+    "grant",
+    "revoke",
+    "attach",
+    ".shell",
+    ".system",
+    "\\!",
+    "do ",
+    "call",
+    "set ",
+    "into",
+    "system",
 ];
 /// Calls of several languages that run a command line, and the character that ends it.
 const RUNS: [(&str, char); 4] = [("system(", ')'), ("exec(", ')'), ("`", '`'), ("os.execute(", ')')];
@@ -112,6 +48,30 @@ impl Shell<'_> {
         if language == "sed" {
             return self.sed(text, how);
         }
+        let reading = match language {
+            "ed" | "ex" => Some(crate::oneliner::editor::extract_effects(text, language == "ex")),
+            "sql" => None,
+            _ => crate::oneliner::extract_effects(language, text),
+        };
+        let constant = !text.contains(UNKNOWN_SPAN);
+        let complete = reading.as_ref().is_some_and(|reading| reading.problems.is_empty());
+        if let Some(reading) = reading {
+            self.via.push(how.to_owned());
+            self.source_read(reading, language);
+            self.via.pop();
+        } else if language != "sql" || !is_harmless(text) {
+            self.unknown(Cause::Language, &format!("{language} source"), how);
+        }
+        if !constant {
+            self.unknown(Cause::Dynamic, "parts of the source are not constant", how);
+        }
+        if !complete {
+            self.visible_commands(text, how);
+        }
+    }
+
+    /// Constant text that clearly starts commands, in source that is not read completely.
+    fn visible_commands(&mut self, text: &str, how: &str) {
         for (head, tail) in RUNS {
             for part in text.split(head).skip(1) {
                 let inner = part.split(tail).next().unwrap_or_default().trim().trim_matches(['"', '\'']);
@@ -119,9 +79,6 @@ impl Shell<'_> {
                     self.nested(&format!("{how} {head}"), inner, Output::default());
                 }
             }
-        }
-        if !is_harmless(language, text) {
-            self.unknown(Cause::Language, &format!("{language} source"), how);
         }
     }
 
@@ -143,18 +100,15 @@ impl Shell<'_> {
     }
 }
 
-/// Whether a one-liner for text processing neither starts programs nor accesses files.
-fn is_harmless(language: &str, text: &str) -> bool {
-    let Some((_, acts)) = ACTS.iter().find(|(name, _)| *name == language) else { return false };
-    if language == "sql" && text.lines().any(|line| line.trim_start().starts_with(['\\', '.']) && !shows(line)) {
-        return false;
-    }
-    if language == "awk" && puts_out(text) {
+/// Whether commands of a database client that are no SQL only show something.
+fn is_harmless(text: &str) -> bool {
+    if text.lines().any(|line| line.trim_start().starts_with(['\\', '.']) && !shows(line)) {
         return false;
     }
     let lower = text.to_ascii_lowercase();
-    let text = if language == "sql" { lower.as_str() } else { text };
-    !text.contains(UNKNOWN_SPAN) && !acts.iter().any(|a| text.contains(a))
+    !text.contains(UNKNOWN_SPAN)
+        && !ACTS.iter().any(|act| lower.contains(act))
+        && !["source ", "tee ", "pager "].iter().any(|act| lower.contains(act))
 }
 
 /// Whether a command of a database client only displays information.
@@ -187,39 +141,4 @@ fn shows(line: &str) -> bool {
         ]
         .contains(&word),
     }
-}
-
-/// Whether the output of an awk program goes to a file or to another program.
-fn puts_out(text: &str) -> bool {
-    let (mut quoted, mut escaped, mut depth, mut prints) = (false, false, 0_u32, false);
-    let mut word = String::new();
-    let chars: Vec<char> = text.chars().collect();
-    for (at, c) in chars.iter().enumerate() {
-        if quoted {
-            quoted = *c != '"' || escaped;
-            escaped = *c == '\\' && !escaped;
-            continue;
-        }
-        if c.is_alphanumeric() || *c == '_' {
-            word.push(*c);
-            continue;
-        }
-        prints |= matches!(word.as_str(), "print" | "printf");
-        word.clear();
-        match c {
-            '"' => quoted = true,
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            ';' | '\n' | '}' => prints = false,
-            '>' if prints && depth == 0 => return true,
-            '|' if prints && depth == 0 => {
-                let or = chars.get(at + 1) == Some(&'|') || at.checked_sub(1).and_then(|b| chars.get(b)) == Some(&'|');
-                if !or {
-                    return true;
-                }
-            }
-            _ => {}
-        }
-    }
-    false
 }

@@ -34,22 +34,22 @@ impl Shell<'_> {
         let (mut index, mut in_place, mut ran) = (0, false, false);
         while let Some(word) = words.get(index) {
             if let Some(text) = source_of(language, word) {
-                self.script(language, text, &format!("{program} --eval"));
+                self.inline(language, text, words, &format!("{program} --eval"));
                 (index, ran) = (index + 1, true);
                 continue;
             }
-            if loads(word) {
+            if *language != "php" && loads(word) {
                 self.unknown(Cause::Arguments, &format!("{program} {word} loads code"), program);
             }
             let letters = perl_letters(language, word);
             in_place |= letters && word.contains('i');
             if let Some(text) = glued(language, word) {
-                self.script(language, text, &format!("{program} -e"));
+                self.inline(language, text, words, &format!("{program} -e"));
                 ran = true;
             } else if inline.contains(&word.as_str()) || (letters && word.ends_with(['e', 'E'])) {
                 index += 1;
                 let text = words.get(index).cloned().unwrap_or_default();
-                self.script(language, &text, &format!("{program} {word}"));
+                self.inline(language, &text, words, &format!("{program} {word}"));
                 ran = true;
             } else if word == "-" {
                 break;
@@ -60,11 +60,7 @@ impl Shell<'_> {
                     word.starts_with("--") && Table::shipped().row(program).is_some_and(|row| row.has_value(word));
                 index += usize::from(long || TAKES.contains(&word.as_str()));
             } else if ran {
-                let mut effect = self.at(if in_place { Verb::Write } else { Verb::Read }, word, program);
-                if in_place {
-                    effect.detail = Detail::InPlace;
-                }
-                self.add(effect);
+                self.processed(word, in_place, program);
             } else {
                 let rest = words.get(index + 1..).unwrap_or_default();
                 let checks = *language == "js" && words.iter().take(index).any(|word| is_check(word));
@@ -80,6 +76,24 @@ impl Shell<'_> {
             self.input_script(language, program, words, stdin);
         }
         Some(Output::default())
+    }
+
+    /// Source on the command line, of which the other words are its arguments.
+    fn inline(&mut self, language: &str, text: &str, words: &[String], how: &str) {
+        let others: Vec<String> = words.iter().filter(|word| !word.contains(text)).cloned().collect();
+        self.with_arguments(&others, |shell| shell.script(language, text, how));
+    }
+
+    /// A file that a one-liner processes. Perl opens a name with a bar as a command line.
+    fn processed(&mut self, file: &str, in_place: bool, program: &str) {
+        if file.starts_with(['|', '>', '+']) || file.ends_with('|') {
+            self.unknown(Cause::Arguments, &format!("a file that is a command line: {file}"), program);
+        }
+        let mut effect = self.at(if in_place { Verb::Write } else { Verb::Read }, file, program);
+        if in_place {
+            effect.detail = Detail::InPlace;
+        }
+        self.add(effect);
     }
 
     /// Reports `php -d auto_prepend_file=FILE` and settings like it.
@@ -127,7 +141,7 @@ impl Shell<'_> {
             if given.name == "-m" {
                 return self.python_module(value, rest);
             }
-            self.script("python", value, &format!("{program} -c"));
+            self.with_arguments(rest, |shell| shell.script("python", value, &format!("{program} -c")));
             return Output::default();
         }
         match rest.split_first() {

@@ -183,7 +183,14 @@ impl Shell<'_> {
                     shell.nested(program, value, stdin.clone())
                 });
             }
-            Role::Script(language) => drop(self.script(language, value, program)),
+            Role::Script(language) => {
+                let others = except(words, place);
+                self.with_arguments(&others, |shell| shell.script(language, value, program));
+            }
+            // variables of awk are options
+            Role::ScriptFile(language) if language == "awk" => {
+                drop(self.run_file(value, &except(words, place), Some(language)));
+            }
             Role::ScriptFile(language) => drop(self.run_file(value, after(1), Some(language))),
             _ => drop(self.wrapped(program, &[value.to_owned()], stdin.clone())),
         }
@@ -387,4 +394,9 @@ fn arriving(source: &str, program: &str, bound: &Bound) -> String {
 
 fn base_name(path: &str) -> String {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+/// All words but the one at a place.
+fn except(words: &[String], place: Option<usize>) -> Vec<String> {
+    words.iter().enumerate().filter(|(at, _)| Some(*at) != place).map(|(_, word)| word.clone()).collect()
 }

@@ -11,6 +11,9 @@ use crate::table::Bound;
 use crate::{Cause, Detail, Effect, Target, Verb};
 use std::cell::RefCell;
 
+/// Most arguments of a program that may be the path that it computes.
+const MAX_GIVEN: usize = 32;
+
 impl Shell<'_> {
     /// Interprets the text on standard input that an interpreter runs.
     pub(crate) fn run_input(&mut self, language: &str, program: &str, stdin: &Output) {
@@ -148,7 +151,7 @@ impl Shell<'_> {
     }
 
     /// Adds the effects of calls of a program, which use the roles of the table.
-    fn source_read(&mut self, reading: Reading, language: &str) {
+    pub(super) fn source_read(&mut self, reading: Reading, language: &str) {
         for problem in &reading.problems {
             self.unknown(problem.cause, &problem.what, language);
         }
@@ -169,7 +172,7 @@ impl Shell<'_> {
                     } else if call.target.starts_with(UNKNOWN_SPAN) {
                         self.unknown(Cause::Dynamic, "the source that it runs", &call.via);
                     } else {
-                        self.script(&language, &call.target, &call.via);
+                        self.with_arguments(&[], |shell| shell.script(&language, &call.target, &call.via));
                     }
                 }
                 Role::Unknown => self.unknown(Cause::Program, &call.target, &call.via),
@@ -186,10 +189,32 @@ impl Shell<'_> {
                         call.target
                     };
                     let command = Command { program: &call.via, bound: &bound, detail: &detail, incoming: &[] };
+                    for path in self.given_paths(&role, &home_relative) {
+                        self.role(&role, &path, &command);
+                    }
                     self.role(&role, &home_relative, &command);
                 }
             }
         }
+    }
+
+    /// What a path that the program computes may be: each path among its arguments.
+    fn given_paths(&self, role: &Role, computed: &str) -> Vec<String> {
+        let on_path = matches!(role, Role::Act { kind: Kind::Path, .. } | Role::Into | Role::Copy);
+        let Some(rest) = computed.strip_prefix(UNKNOWN_SPAN).filter(|_| on_path) else { return Vec::new() };
+        let value = |word: &String| match word.split_once('=') {
+            Some((_, value)) => Some(value.to_owned()),
+            None => Some(word.clone()).filter(|word| !word.starts_with('-')),
+        };
+        let is_path = |word: &String| {
+            (word.contains('/') || word.starts_with(['.', '~']))
+                && !word.contains("://")
+                && !word.contains(UNKNOWN_SPAN)
+        };
+        // nothing is below a file
+        let fits = |path: &String| !rest.starts_with('/') || self.around.folder(&self.path(path)) != Some(false);
+        let given = self.state.arguments.iter().filter_map(value).filter(is_path).filter(fits);
+        given.take(MAX_GIVEN).map(|path| format!("{path}{rest}")).collect()
     }
 
     /// Interprets the execution of a script or program at a path.

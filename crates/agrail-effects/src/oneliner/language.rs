@@ -1,0 +1,155 @@
+//! What is known about a language: its marks and its vocabulary.
+
+use super::description::{Description, Quote, Syntax};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::OnceLock;
+
+/// The descriptions by name, compiled by `build.rs`.
+static COMPILED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/oneliner.bin"));
+
+/// The effect of a call.
+#[derive(Debug)]
+pub struct Row {
+    /// In the notation of `commands/README.md`; `open` depends on the mode in the next argument.
+    pub role: String,
+    pub recursive: bool,
+    pub place: Place,
+}
+
+/// Where the target is taken from.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Place {
+    At(usize),
+    Each,
+    /// All arguments, joined to a command line.
+    Words,
+    /// The name itself.
+    Name,
+}
+
+/// A language.
+#[derive(Debug)]
+pub struct Language {
+    pub name: String,
+    pub comments: Vec<String>,
+    pub blocks: Vec<[String; 2]>,
+    pub quotes: Vec<Quote>,
+    pub command: Option<char>,
+    pub sigils: String,
+    pub word: String,
+    pub members: Vec<String>,
+    pub assigns: Vec<String>,
+    pub functions: HashSet<String>,
+    pub binders: HashSet<String>,
+    pub keywords: HashSet<String>,
+    pub inert: HashSet<String>,
+    pub methods: HashSet<String>,
+    pub acts: HashSet<String>,
+    pub variables: HashSet<String>,
+    pub callbacks: BTreeMap<String, usize>,
+    pub rows: HashMap<String, Row>,
+    syntax: Vec<Syntax>,
+}
+
+impl Language {
+    /// The language with a name. `None` without a description.
+    pub fn named(name: &str) -> Option<&'static Language> {
+        static ALL: OnceLock<Vec<Language>> = OnceLock::new();
+        let all = ALL.get_or_init(|| {
+            let described: BTreeMap<String, Description> = postcard::from_bytes(COMPILED).unwrap_or_default();
+            described.into_iter().map(|(name, description)| Language::new(name, description)).collect()
+        });
+        all.iter().find(|language| language.name == name)
+    }
+
+    fn new(name: String, from: Description) -> Self {
+        let set = |text: &str| text.split_whitespace().map(str::to_owned).collect::<HashSet<String>>();
+        let rows = from.calls.iter().flat_map(|(names, row)| {
+            names.split_whitespace().filter_map(|name| Some((name.to_owned(), Row::parse(row)?)))
+        });
+        Language {
+            name,
+            rows: rows.collect(),
+            functions: set(&from.functions),
+            binders: set(&from.binders),
+            keywords: set(&from.keywords),
+            inert: set(&from.inert),
+            methods: set(&from.methods),
+            acts: set(&from.acts),
+            variables: set(&from.variables),
+            comments: from.comments,
+            blocks: from.blocks,
+            quotes: from.quotes,
+            command: from.command,
+            sigils: from.sigils,
+            word: from.word,
+            members: from.members,
+            assigns: from.assigns,
+            callbacks: from.callbacks,
+            syntax: from.syntax,
+        }
+    }
+
+    pub fn has(&self, syntax: Syntax) -> bool {
+        self.syntax.contains(&syntax)
+    }
+
+    /// Whether a character is part of words.
+    pub fn is_word(&self, c: char) -> bool {
+        c.is_alphanumeric() || c == '_' || self.word.contains(c)
+    }
+
+    /// Whether a dotted name is listed, or all members of what it belongs to.
+    pub fn is_inert(&self, name: &str) -> bool {
+        self.inert.contains(name)
+            || name
+                .match_indices('.')
+                .any(|(at, _)| name.get(..at).is_some_and(|family| self.inert.contains(&format!("{family}.*"))))
+    }
+
+    /// Whether only listed members of a name have a meaning: `File`, `os`.
+    pub fn is_space(&self, name: &str) -> bool {
+        let begin = format!("{name}.");
+        self.inert.iter().chain(self.rows.keys()).any(|known| known.starts_with(&begin))
+    }
+
+    /// Whether `NAME = function` cannot make a name harmless.
+    pub fn is_taken(&self, name: &str) -> bool {
+        self.acts.contains(name) || self.rows.contains_key(name)
+    }
+}
+
+impl Row {
+    /// `ROLE PLACE` or `ROLE recursive PLACE`.
+    fn parse(text: &str) -> Option<Self> {
+        let (role, rest) = text.split_once(' ')?;
+        let (recursive, place) = rest.strip_prefix("recursive ").map_or((false, rest), |place| (true, place));
+        let place = match place {
+            "each" => Place::Each,
+            "words" => Place::Words,
+            "name" => Place::Name,
+            index => Place::At(index.parse().ok()?),
+        };
+        Some(Row { role: role.to_owned(), recursive, place })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+    use crate::role::Role;
+
+    #[test]
+    fn every_description_is_valid() {
+        let all: BTreeMap<String, Description> = postcard::from_bytes(COMPILED).unwrap();
+        assert_eq!(all.len(), 10);
+        for (name, description) in all {
+            for row in description.calls.values() {
+                let row = Row::parse(row).unwrap_or_else(|| panic!("{name}: {row}"));
+                assert!(row.role == "open" || Role::parse(&row.role).is_ok(), "{name}: {}", row.role);
+            }
+            assert!(Language::named(&name).is_some());
+        }
+    }
+}

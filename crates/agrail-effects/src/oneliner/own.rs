@@ -1,0 +1,214 @@
+//! Names that the source itself defines, and texts that its variables have.
+
+use super::description::Syntax;
+use super::language::Language;
+use super::lexer::Token;
+use std::collections::{HashMap, HashSet};
+
+/// What the source defines.
+#[derive(Debug, Default)]
+pub struct Own {
+    /// Variables and parameters.
+    pub names: HashSet<String>,
+    /// Functions.
+    pub functions: HashSet<String>,
+    /// Variables that have one constant text.
+    pub texts: HashMap<String, String>,
+    /// Names that get values in other ways than an assignment of their own.
+    loose: HashSet<String>,
+}
+
+/// Finds all definitions.
+pub fn find(language: &Language, tokens: &[Token]) -> Own {
+    let mut own = Own::default();
+    let mut values: HashMap<String, Vec<Option<String>>> = HashMap::new();
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Word(word) if language.functions.contains(word) => own.function(language, tokens, at),
+            Token::Word(word) if language.binders.contains(word) => own.bound(tokens, at + 1),
+            Token::Word(name) | Token::Variable(name) => {
+                let end = indexed(tokens, at + 1);
+                if own.assigns(language, tokens, at, end, name) {
+                    let text = constant(tokens, end + 1).filter(|_| end == at + 1);
+                    values.entry(name.clone()).or_default().push(text);
+                } else if loosens(tokens, at) {
+                    values.entry(name.clone()).or_default().push(None);
+                }
+            }
+            Token::Mark(mark) if mark == "|" => own.parameters(tokens, at),
+            _ => {}
+        }
+    }
+    if language.has(Syntax::Values) {
+        own.texts = values
+            .into_iter()
+            .filter_map(|(name, mut all)| match (all.pop(), all.is_empty()) {
+                (Some(Some(text)), true) if !own.loose.contains(&name) => Some((name, text)),
+                _ => None,
+            })
+            .collect();
+    }
+    own
+}
+
+impl Own {
+    /// Whether a name gets a value here, alone or in a list.
+    fn assigns(&mut self, language: &Language, tokens: &[Token], at: usize, end: usize, name: &str) -> bool {
+        let assign = |at: usize| matches!(tokens.get(at), Some(Token::Mark(mark)) if language.assigns.contains(mark));
+        if assign(end) {
+            self.names.insert(name.to_owned());
+            // `f = function(x)`, `f = x -> x`
+            if matches!(tokens.get(end + 1), Some(Token::Word(word)) if language.functions.contains(word)) {
+                self.functions.insert(name.to_owned());
+            }
+            return true;
+        }
+        // `f(x) = ...`
+        if let (Some(Token::Open('(')), Token::Word(_)) = (tokens.get(at + 1), tokens.get(at).unwrap_or(&Token::Break))
+        {
+            let close = closed(tokens, at + 1);
+            let short = language.name == "julia" && assign(close + 1);
+            if short && tokens.get(at.wrapping_sub(1)).is_none_or(|before| *before == Token::Break) {
+                self.functions.insert(name.to_owned());
+                self.words(tokens.get(at + 2..close).unwrap_or_default());
+            }
+        }
+        // `a, b = ...`
+        let mut next = end;
+        while tokens.get(next) == Some(&Token::Mark(",".into())) && matches!(tokens.get(next + 1), Some(Token::Word(_)))
+        {
+            next = indexed(tokens, next + 2);
+        }
+        // `x -> ...`
+        let lambda = language.name == "julia" && tokens.get(end) == Some(&Token::Mark("->".into()));
+        if lambda || next > end && assign(next) {
+            self.names.insert(name.to_owned());
+            self.loose.insert(name.to_owned());
+        }
+        false
+    }
+
+    fn words(&mut self, tokens: &[Token]) {
+        for token in tokens {
+            if let Token::Word(word) | Token::Label(word) | Token::Variable(word) = token {
+                self.loose.insert(word.clone());
+                self.names.insert(word.clone());
+            }
+        }
+    }
+
+    /// The name and the parameters of a function at its keyword.
+    fn function(&mut self, language: &Language, tokens: &[Token], at: usize) {
+        let mut next = at + 1;
+        while let Some(Token::Word(name)) = tokens.get(next) {
+            if !language.is_taken(name) {
+                self.functions.insert(name.clone());
+            }
+            next += 1;
+            if tokens.get(next) == Some(&Token::Member) {
+                next += 1;
+            }
+        }
+        if matches!(tokens.get(next), Some(Token::Open('('))) {
+            let close = closed(tokens, next);
+            self.words(tokens.get(next..close).unwrap_or_default());
+        }
+    }
+
+    /// Names up to the mark or word after which their values follow.
+    fn bound(&mut self, tokens: &[Token], from: usize) {
+        let end = |token: &Token| match token {
+            Token::Word(word) => word == "in",
+            Token::Variable(_) | Token::Open('(') | Token::Close(')') => false,
+            Token::Mark(mark) => mark != ",",
+            _ => true,
+        };
+        let rest = tokens.get(from..).unwrap_or_default();
+        let length = rest.iter().position(end).unwrap_or(rest.len());
+        let names = rest.get(..length).unwrap_or_default();
+        // `local x = "text"` is an assignment
+        match names {
+            [Token::Word(name)] => drop(self.names.insert(name.clone())),
+            [Token::Variable(_)] => {}
+            _ => self.words(names),
+        }
+    }
+
+    /// Parameters of a block: `{ |a, b| ... }`.
+    fn parameters(&mut self, tokens: &[Token], at: usize) {
+        let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+        let begins = match before {
+            Some(Token::Word(word)) => word == "do",
+            before => before == Some(&Token::Open('{')),
+        };
+        let end = tokens.iter().skip(at + 1).position(|token| *token == Token::Mark("|".into()));
+        if let (true, Some(length)) = (begins, end) {
+            self.words(tokens.get(at + 1..at + 1 + length).unwrap_or_default());
+        }
+    }
+}
+
+/// Whether a variable may get a value here other than by an assignment: in a list, as a reference, in a loop.
+fn loosens(tokens: &[Token], at: usize) -> bool {
+    let mark = |at: Option<usize>| match at.and_then(|at| tokens.get(at)) {
+        Some(Token::Mark(mark)) => mark.as_str(),
+        _ => "",
+    };
+    let before = at.checked_sub(1);
+    let loop_word = matches!(before.and_then(|at| tokens.get(at)), Some(Token::Word(word)) if matches!(word.as_str(), "as" | "for" | "foreach"));
+    let listed = tokens.iter().enumerate().skip(at).find(|(_, token)| matches!(token, Token::Close(_) | Token::Break));
+    let list =
+        listed.is_some_and(|(close, token)| matches!(token, Token::Close(')' | ']')) && mark(Some(close + 1)) == "=");
+    loop_word || list || matches!(mark(before), "&" | "\\" | "=>") || matches!(mark(Some(at + 1)), "=~" | "<<" | ",")
+}
+
+/// The constant text of a statement.
+fn constant(tokens: &[Token], at: usize) -> Option<String> {
+    let ends = matches!(tokens.get(at + 1), None | Some(Token::Break | Token::Close(_)))
+        || matches!(tokens.get(at + 1), Some(Token::Mark(mark)) if mark == ",");
+    match tokens.get(at)? {
+        Token::Text(text) if ends => Some(text.clone()),
+        _ => None,
+    }
+}
+
+/// The index after `[...]` and members that follow a name.
+fn indexed(tokens: &[Token], mut at: usize) -> usize {
+    loop {
+        match (tokens.get(at), tokens.get(at + 1)) {
+            (Some(Token::Open('[')), _) => at = closed(tokens, at) + 1,
+            (Some(Token::Member), Some(Token::Word(_))) => at += 2,
+            _ => return at,
+        }
+    }
+}
+
+/// The index of the bracket that closes the one at `open`.
+pub fn closed(tokens: &[Token], open: usize) -> usize {
+    let mut depth = 0_usize;
+    for (at, token) in tokens.iter().enumerate().skip(open) {
+        match token {
+            Token::Open(_) => depth += 1,
+            Token::Close(_) => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return at;
+                }
+            }
+            _ => {}
+        }
+    }
+    tokens.len()
+}
+
+/// Whether a word that is not called is a variable, a constant or a text in this language.
+pub fn is_bare(language: &Language, tokens: &[Token], at: usize, word: &str) -> bool {
+    let upper = || word.chars().any(char::is_uppercase) && !word.chars().any(char::is_lowercase);
+    match tokens.get(at + 1) {
+        Some(Token::Open('(')) => false,
+        _ if language.has(Syntax::Bare) || language.has(Syntax::Upper) && upper() => true,
+        // a name that Perl does not know is a text
+        None | Some(Token::Break | Token::Close(_) | Token::Mark(_)) => language.has(Syntax::Perl),
+        _ => false,
+    }
+}

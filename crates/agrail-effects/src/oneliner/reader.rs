@@ -1,0 +1,322 @@
+//! The effects of all words of a source.
+
+use super::arguments;
+use super::description::Syntax;
+use super::language::{Language, Place, Row};
+use super::lexer::Token;
+use super::own::{self, Own};
+use super::redirects;
+use crate::reading::{Call, Problems, Reading, quote};
+use crate::{Cause, Detail, UNKNOWN_SPAN};
+
+/// Most calls of one source.
+const MAX_CALLS: usize = 64;
+
+/// Reads the tokens of a source.
+pub fn read(language: &Language, tokens: &[Token], problems: Problems) -> Reading {
+    let own = own::find(language, tokens);
+    let mut reader = Reader { language, tokens, own, calls: Vec::new(), problems };
+    if language.has(Syntax::Redirects) {
+        for (role, target) in redirects::find(&reader.own, tokens) {
+            reader.emit(role, target, false, "a redirection");
+        }
+    }
+    for at in 0..tokens.len() {
+        reader.token(at);
+    }
+    reader.mentioned();
+    Reading::new(reader.calls, reader.problems)
+}
+
+struct Reader<'t> {
+    language: &'t Language,
+    tokens: &'t [Token],
+    own: Own,
+    calls: Vec<Call>,
+    problems: Problems,
+}
+
+impl<'t> Reader<'t> {
+    /// Values are not followed: a path that is computed may be any path that the source mentions.
+    fn mentioned(&mut self) {
+        let changes = |role: &str| matches!(role, "write" | "append" | "delete" | "create" | "read");
+        let computed: Vec<Call> = self
+            .calls
+            .iter()
+            .filter(|call| changes(&call.role) && call.target.starts_with(UNKNOWN_SPAN))
+            .cloned()
+            .collect();
+        for token in self.tokens {
+            let Token::Text(text) = token else { continue };
+            let is_path = (text.contains('/') || text.starts_with('~')) && !text.contains("://");
+            if !is_path || text.contains(char::is_whitespace) || text.starts_with(UNKNOWN_SPAN) {
+                continue;
+            }
+            for call in &computed {
+                self.emit(&call.role, text.clone(), call.recursive || call.role == "delete", &call.via);
+            }
+        }
+    }
+
+    fn get(&self, at: usize) -> Option<&'t Token> {
+        self.tokens.get(at)
+    }
+
+    fn before(&self, at: usize) -> Option<&'t Token> {
+        self.get(at.checked_sub(1)?)
+    }
+
+    fn is_mark(&self, at: usize, marks: &[&str]) -> bool {
+        matches!(self.get(at), Some(Token::Mark(mark)) if marks.contains(&mark.as_str()))
+    }
+
+    fn token(&mut self, at: usize) {
+        match self.get(at) {
+            Some(Token::Word(word)) => self.word(at, word),
+            Some(Token::Command(text)) => self.emit("script:bash", text.clone(), false, "a command line in its source"),
+            Some(Token::Variable(name)) => self.variable(at, name),
+            Some(Token::Mark(mark)) if matches!(mark.as_str(), "`" | "@" | "\\" | "&") => self.odd(at, mark),
+            Some(Token::Close(')' | ']' | '}')) if self.calls_result(at) => self.unknown("the call of a value"),
+            _ => {}
+        }
+    }
+
+    /// Marks that lead to a function by other means than its name.
+    fn odd(&mut self, at: usize, mark: &str) {
+        let named = matches!(self.get(at + 1), Some(Token::Word(_)));
+        let fine = match (self.language.name.as_str(), mark) {
+            ("perl" | "ruby", "&") => {
+                named
+                    || self.is_mark(at + 1, &["&"])
+                    || self.is_mark(at.wrapping_sub(1), &["&"])
+                    || matches!(self.get(at + 1), Some(Token::Open('(') | Token::Number(_)))
+            }
+            (_, "&") => true,
+            ("r", "\\") => self.get(at + 1) == Some(&Token::Open('(')),
+            ("perl", "\\") => {
+                matches!(self.get(at + 1), Some(Token::Variable(_) | Token::Word(_))) || self.is_mark(at + 1, &["&"])
+            }
+            ("php", "@") => true,
+            _ => false,
+        };
+        if !fine {
+            self.problems.add(Cause::Language, format!("{}: {mark} in its source", self.language.name));
+        }
+    }
+
+    /// Whether the value of an expression is called: `$f->()(x)`, `t["x"](y)`.
+    fn calls_result(&self, at: usize) -> bool {
+        let calls = self.get(at + 1) == Some(&Token::Open('('));
+        let paren = self.get(at) == Some(&Token::Close(')'));
+        let brace = self.get(at) == Some(&Token::Close('}'));
+        calls && !brace && !(paren && self.controlled(at))
+    }
+
+    /// Whether a closing parenthesis ends the condition of a statement.
+    fn controlled(&self, close: usize) -> bool {
+        let mut depth = 0_usize;
+        for at in (0..=close).rev() {
+            match self.get(at) {
+                Some(Token::Close(_)) => depth += 1,
+                Some(Token::Open(_)) => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return matches!(self.before(at), Some(Token::Word(word)) if self.language.keywords.contains(word) || self.language.functions.contains(word));
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    fn variable(&mut self, at: usize, name: &str) {
+        let assigned = self.language.variables.contains(name)
+            && !matches!(self.before(at), Some(Token::Open('(') | Token::Word(_)) if !self.is_mark(at + 1, &["="]) && !self.pushed(at));
+        if assigned {
+            self.unknown(name);
+        }
+        // `$(NF - 1)` of awk
+        let called = self.get(at + 1) == Some(&Token::Open('(')) && name != "$" && !self.own.functions.contains(name);
+        let member_called =
+            self.get(at + 1) == Some(&Token::Mark("->".into())) && self.get(at + 2) == Some(&Token::Open('('));
+        if called && !matches!(self.before(at), Some(Token::Word(word)) if self.language.binders.contains(word))
+            || member_called
+        {
+            self.unknown("the call of a variable");
+        }
+        if matches!(self.before(at), Some(Token::Member)) {
+            self.unknown("a method whose name is computed");
+        }
+    }
+
+    /// Whether a variable is the first argument of a function that changes it.
+    fn pushed(&self, at: usize) -> bool {
+        let word = |at: Option<usize>| match at.and_then(|at| self.get(at)) {
+            Some(Token::Word(word)) => matches!(word.as_str(), "push" | "unshift" | "splice" | "local"),
+            _ => false,
+        };
+        word(at.checked_sub(1)) || word(at.checked_sub(2))
+    }
+
+    fn word(&mut self, at: usize, word: &str) {
+        let language = self.language;
+        let member = matches!(self.before(at), Some(Token::Member));
+        let mut name = word.to_owned();
+        if member {
+            match at.checked_sub(2).and_then(|at| self.get(at)) {
+                Some(Token::Word(object)) if language.is_space(object) => name = format!("{object}.{word}"),
+                Some(Token::Word(object)) if language.has(Syntax::Infix) => return self.foreign_member(object, word),
+                _ => return self.method(at, word),
+            }
+        } else if matches!(self.get(at + 1), Some(Token::Member)) && language.is_space(word) {
+            return;
+        }
+        let called = self.get(at + 1) == Some(&Token::Open('('));
+        if let Some(row) = language.rows.get(&name) {
+            return self.row(at, row, &name);
+        }
+        if language.acts.contains(&name) {
+            return self.unknown(&name);
+        }
+        if let Some(index) = language.callbacks.get(&name) {
+            self.callback(at, *index, &name);
+        }
+        let known = language.keywords.contains(&name)
+            || language.functions.contains(&name)
+            || language.binders.contains(&name)
+            || language.is_inert(&name)
+            || self.own.functions.contains(&name)
+            || own::is_bare(language, self.tokens, at, &name) && !member;
+        let juxtaposed = language.has(Syntax::Spaced)
+            && matches!(self.get(at + 1), Some(Token::Text(_) | Token::Number(_) | Token::Variable(_)));
+        if !known && (called || juxtaposed || member || !self.own.names.contains(&name)) {
+            self.unknown(&name);
+        }
+    }
+
+    /// `package::function`.
+    fn foreign_member(&mut self, package: &str, word: &str) {
+        let base = matches!(package, "base" | "stats" | "utils" | "graphics");
+        match self.language.rows.get(word) {
+            None if base && self.language.is_inert(word) => {}
+            _ => self.unknown(&format!("{package}::{word}")),
+        }
+    }
+
+    /// A member of a value.
+    fn method(&mut self, at: usize, word: &str) {
+        let language = self.language;
+        let known = language.methods.contains(word)
+            || self.own.functions.contains(word)
+            || self.own.names.contains(word) && self.get(at + 1) != Some(&Token::Open('('));
+        if !known {
+            self.unknown(&format!(".{word}"));
+        }
+    }
+
+    /// A function that calls one of its arguments.
+    fn callback(&mut self, at: usize, index: usize, name: &str) {
+        let language = self.language;
+        let given = arguments::of(language, self.tokens, at).unwrap_or_default();
+        let Some(argument) = given.get(index) else { return };
+        let fine = match argument.first() {
+            Some(Token::Word(word)) => {
+                language.functions.contains(word)
+                    || language.keywords.contains(word)
+                    || self.own.functions.contains(word)
+                    || language.is_inert(word)
+            }
+            Some(Token::Text(text)) => argument.len() == 1 && language.is_inert(text),
+            Some(Token::Mark(mark)) => mark == "\\",
+            Some(Token::Label(_)) => true,
+            _ => false,
+        };
+        if !fine {
+            self.unknown(&format!("what {name} calls"));
+        }
+    }
+
+    /// The effects of a row.
+    fn row(&mut self, at: usize, row: &Row, name: &str) {
+        let given = arguments::of(self.language, self.tokens, at);
+        let all = given.unwrap_or_default();
+        let dynamic = UNKNOWN_SPAN.to_string();
+        if row.role == "open" {
+            return self.open(&all, name);
+        }
+        let targets: Vec<String> = match row.place {
+            Place::Name => vec![name.to_owned()],
+            Place::At(index) => vec![all.get(index).map_or(dynamic, |argument| arguments::text(&self.own, argument))],
+            Place::Each if all.is_empty() => vec![dynamic],
+            Place::Each => {
+                let items = all.iter().flat_map(|argument| arguments::items(argument));
+                items.map(|item| arguments::text(&self.own, item)).collect()
+            }
+            Place::Words => vec![self.words(&all)],
+        };
+        if self.language.has(Syntax::Redirects) && row.role == "script:bash" && targets.iter().all(String::is_empty) {
+            return self.unknown(name);
+        }
+        for target in targets {
+            self.emit(&row.role, target, row.recursive, name);
+        }
+    }
+
+    /// The command line of a call: one argument is a command line, several are its words.
+    fn words(&self, all: &[&[Token]]) -> String {
+        match all {
+            [] => UNKNOWN_SPAN.to_string(),
+            [line] if arguments::items(line).len() == 1 => arguments::text(&self.own, line),
+            _ => {
+                let words = all.iter().flat_map(|argument| arguments::items(argument));
+                words.map(|word| quote(&arguments::text(&self.own, word))).collect::<Vec<_>>().join(" ")
+            }
+        }
+    }
+
+    /// A file that is opened with a mode.
+    fn open(&mut self, all: &[&[Token]], name: &str) {
+        // Perl: the handle comes first, and the mode may be in front of the path
+        let (first, perl) = if name == "open" && self.language.has(Syntax::Perl) { (1, true) } else { (0, false) };
+        let at = |index: usize| all.get(index).map(|argument| arguments::text(&self.own, argument));
+        let (mode, path) = match (at(first), at(first + 1)) {
+            (Some(mode), Some(path)) if perl => (mode, path),
+            (Some(path), mode) if !perl => (mode.unwrap_or_else(|| "r".into()), path),
+            (Some(both), _) => {
+                let path = both.trim_start_matches(['<', '>', '+', ' ', '|']);
+                (both.strip_suffix(path).unwrap_or_default().trim().to_owned(), path.trim().to_owned())
+            }
+            (None, _) => return self.unknown(name),
+        };
+        let mode = mode.split(':').next().unwrap_or_default().trim();
+        match mode {
+            "" | "<" | "r" | "rb" | "rt" => self.emit("read", path, false, name),
+            ">>" | "a" | "ab" | "a+" => self.emit("append", path, false, name),
+            ">" | "+>" | "+<" | "w" | "wb" | "w+" | "r+" | "wt" => self.emit("write", path, false, name),
+            "|" | "-|" | "|-" => self.emit("script:bash", path, false, name),
+            _ => self.unknown(name),
+        }
+    }
+
+    fn emit(&mut self, role: &str, target: String, recursive: bool, via: &str) {
+        // a path that begins or ends so is a command line in Perl and Ruby
+        if matches!(role, "read" | "write" | "append") && (target.starts_with('|') || target.ends_with('|')) {
+            return self.unknown(via);
+        }
+        let dynamic = target.contains(UNKNOWN_SPAN);
+        let role = if role == "read" && target.contains("://") { "connect:url" } else { role };
+        let call = Call { role: role.into(), target, recursive, dynamic, detail: Detail::None, via: via.into() };
+        if self.calls.contains(&call) {
+            return;
+        }
+        if self.calls.len() >= MAX_CALLS {
+            return self.problems.add(Cause::Budget, "too many calls");
+        }
+        self.calls.push(call);
+    }
+
+    fn unknown(&mut self, what: &str) {
+        self.emit("unknown", what.to_owned(), false, what);
+    }
+}
