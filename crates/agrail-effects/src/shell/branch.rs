@@ -11,40 +11,98 @@ use super::{Output, Shell};
 use tree_sitter::Node;
 
 impl Shell<'_> {
-    /// Interprets `if`: each branch that may be taken starts in a state in which earlier branches may have run.
+    /// Interprets `if`: each branch that may be taken starts in the state after the conditions before it.
     pub(crate) fn conditional(&mut self, node: Node<'_>, source: &str, stdin: &Output) -> Output {
-        let before = self.state.fork();
-        let mut output = Output::silent();
-        let (mut in_body, mut decided) = (false, None);
+        let (mut ends, mut output) = (Vec::new(), Output::silent());
+        let mut taken = self.branch(node, source, stdin, &mut ends, &mut output);
         for child in children(node) {
             match child.kind() {
-                "then" => in_body = true,
-                // a job in the background always succeeds
-                "&" if !in_body => decided = None,
-                "elif_clause" | "else_clause" if decided == Some(true) => self.skip(child),
-                "elif_clause" => {
-                    self.state.join(&before);
-                    output = super::syntax::join(output, self.conditional(child, source, stdin));
-                }
+                "elif_clause" | "else_clause" if taken => self.skip(child),
+                "elif_clause" => taken = self.branch(child, source, stdin, &mut ends, &mut output),
                 "else_clause" => {
-                    self.state.join(&before);
+                    let before = self.state.fork();
                     output = super::syntax::join(output, self.statement(child, source, stdin.clone()));
+                    self.end(&children(child), source, before, &mut ends);
+                    taken = true;
                 }
-                _ if !child.is_named() => {}
-                _ if in_body && decided == Some(false) => self.skip(child),
-                _ => {
-                    output = super::syntax::join(output, self.statement(child, source, stdin.clone()));
-                    if !in_body {
-                        decided = self.decided(child, source);
-                    }
-                }
+                _ => {}
             }
         }
-        self.state.join(&before);
+        if !taken {
+            ends.push(self.state.fork());
+        }
+        self.resume(ends);
         output
     }
 
-    /// Interprets `case`: each item that may match starts in a state in which earlier items may have run.
+    /// Interprets a condition and its body. Returns whether the body certainly runs; the state is that after the condition.
+    fn branch(
+        &mut self,
+        node: Node<'_>,
+        source: &str,
+        stdin: &Output,
+        ends: &mut Vec<State>,
+        output: &mut Output,
+    ) -> bool {
+        let parts: Vec<Node<'_>> =
+            children(node).into_iter().filter(|child| !matches!(child.kind(), "elif_clause" | "else_clause")).collect();
+        let then = parts.iter().position(|child| child.kind() == "then").unwrap_or(parts.len());
+        let (condition, body) = parts.split_at(then);
+        let mut decided = None;
+        for child in condition {
+            match child.kind() {
+                // a job in the background always succeeds
+                "&" => decided = None,
+                _ if !child.is_named() => {}
+                _ => {
+                    let one = self.statement(*child, source, stdin.clone());
+                    *output = super::syntax::join(std::mem::take(output), one);
+                    decided = self.decided(*child, source);
+                }
+            }
+        }
+        let before = self.state.fork();
+        for child in body.iter().filter(|child| child.is_named()) {
+            if decided == Some(false) {
+                self.skip(*child);
+            } else {
+                let one = self.statement(*child, source, stdin.clone());
+                *output = super::syntax::join(std::mem::take(output), one);
+            }
+        }
+        if decided != Some(false) {
+            self.end(body, source, before, ends);
+        }
+        decided == Some(true)
+    }
+
+    /// Ends a body that may have run: code after it continues in its state unless it exits. Restores the state `before`.
+    fn end(&mut self, body: &[Node<'_>], source: &str, before: State, ends: &mut Vec<State>) {
+        let last = body.iter().rfind(|child| child.is_named() && child.kind() != "comment");
+        let name = last.filter(|last| last.kind() == "command").and_then(|last| last.child_by_field_name("name"));
+        let name = name.and_then(|name| name.utf8_text(source.as_bytes()).ok()).unwrap_or_default();
+        // the call continues in the state of a `return`, see `call`
+        let exits = (name == "exit" || name == "return" && !self.returned.is_empty())
+            && !self.state.functions.contains_key(name)
+            && !self.state.aliases.contains_key(name);
+        let after = std::mem::replace(&mut self.state, before);
+        if !exits {
+            ends.push(after);
+        }
+    }
+
+    /// Continues in any of these states.
+    fn resume(&mut self, ends: Vec<State>) {
+        let mut ends = ends.into_iter();
+        if let Some(first) = ends.next() {
+            self.state = first;
+        }
+        for state in ends {
+            self.state.join(&state);
+        }
+    }
+
+    /// Interprets `case`: each item that may match starts in the state before it.
     pub(crate) fn case(&mut self, node: Node<'_>, source: &str, stdin: &Output) -> Output {
         let value = node.child_by_field_name("value");
         value.into_iter().for_each(|value| self.walk_substitutions(value, source));
@@ -52,27 +110,39 @@ impl Shell<'_> {
         // `;&` goes on with the next item, whatever its patterns are
         let falls_through = items.iter().any(|item| item.child_by_field_name("fallthrough").is_some());
         let value = value.filter(|_| !falls_through).and_then(|value| self.subject(value, source));
-        let before = self.state.fork();
-        let (mut output, mut taken) = (Output::silent(), false);
+        let (mut output, mut taken, mut ends) = (Output::silent(), false, Vec::new());
         for item in items {
             let matches = value.as_deref().and_then(|value| matches_item(item, value, source));
             if matches == Some(false) || taken {
                 self.skip(item);
                 continue;
             }
-            self.state.join(&before);
             let mut in_body = false;
-            for child in children(item) {
+            let parts = children(item);
+            let mut before = self.state.fork();
+            for child in &parts {
                 match child.kind() {
-                    ")" => in_body = true,
+                    ")" if !in_body => {
+                        in_body = true;
+                        before = self.state.fork();
+                    }
                     _ if !child.is_named() => {}
-                    _ if in_body => output = super::syntax::join(output, self.statement(child, source, stdin.clone())),
-                    _ => self.walk_substitutions(child, source),
+                    _ if in_body => output = super::syntax::join(output, self.statement(*child, source, stdin.clone())),
+                    _ => self.walk_substitutions(*child, source),
                 }
+            }
+            if falls_through {
+                // the next item may start in the state after this one
+                self.state.join(&before);
+            } else {
+                self.end(&parts, source, before, &mut ends);
             }
             taken |= matches == Some(true);
         }
-        self.state.join(&before);
+        if !taken {
+            ends.push(self.state.fork());
+        }
+        self.resume(ends);
         output
     }
 

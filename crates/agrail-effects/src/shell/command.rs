@@ -113,6 +113,11 @@ impl Shell<'_> {
                 return output;
             }
         }
+        if name == "return"
+            && let Some(states) = self.returned.last_mut()
+        {
+            states.push(self.state.fork());
+        }
         self.unsettle(name, arguments);
         if EVALUATES.contains(&name.as_str()) {
             arguments.iter().for_each(|argument| self.evaluated(argument));
@@ -126,6 +131,9 @@ impl Shell<'_> {
             let path = self.path(name);
             if let Some(program) = self.dependency(&path) {
                 return self.run_dependency(&path, &program, arguments, stdin);
+            }
+            if let Some(output) = self.wrapper_script(&path, arguments, &stdin) {
+                return output;
             }
             let (folder, base) = path.rsplit_once('/').unwrap_or(("", &path));
             if !PROGRAM_FOLDERS.contains(&folder) {
@@ -271,7 +279,11 @@ impl Shell<'_> {
         self.step(|| format!("function {name}"));
         self.running.push(name.to_owned());
         self.state.locals.push(std::collections::HashMap::new());
+        self.returned.push(Vec::new());
         let output = self.with_arguments(arguments, |shell| shell.source(&body, stdin));
+        for state in self.returned.pop().unwrap_or_default() {
+            self.state.join(&state);
+        }
         for (name, old) in self.state.locals.pop().unwrap_or_default() {
             match old {
                 Some(old) => self.state.variables.insert(name, old),

@@ -15,6 +15,7 @@
 
 mod braces;
 mod branch;
+mod buildtool;
 mod builtins;
 pub mod command;
 mod compose;
@@ -262,6 +263,8 @@ pub(crate) struct Shell<'a> {
     /// Links that the script creates: path and target.
     links: Vec<(String, String)>,
     running: Vec<String>,
+    /// For each function that runs, the states in which it may return early.
+    returned: Vec<Vec<State>>,
     via: Vec<String>,
     /// Whether a script of `package.json` is being interpreted: programs that are not in the table and source in other
     /// languages then count as code of the project and its packages.
@@ -328,6 +331,7 @@ impl<'a> Shell<'a> {
             piped: false,
             repeat: 1,
             endless: false,
+            returned: Vec::new(),
             depth: 0,
             steps: 0,
             last_word: None,
