@@ -151,20 +151,22 @@ impl Shell<'_> {
         let mut parts = Vec::new();
         flatten(node, &mut parts);
         let mut output = Output::silent();
-        let mut first: Option<State> = None;
+        // the states after each part, and that before a part after `||`, which may not have run
+        let mut ends: Vec<State> = Vec::new();
+        let mut skipped: Option<State> = None;
         for (operator, part) in parts {
-            // the part after `||` runs if something before it failed
-            if let Some(before) = first.as_ref().filter(|_| operator == "||") {
-                self.state.join(before);
+            if operator == "||" {
+                // any part before it may have failed
+                ends.iter().for_each(|end| self.state.join(end));
+                skipped = Some(self.state.fork());
+            } else if let Some(before) = skipped.take() {
+                self.state.join(&before);
             }
             output = super::syntax::join(output, self.statement(part, source, stdin.clone()));
-            if first.is_none() {
-                first = Some(self.state.fork());
-            }
+            ends.push(self.state.fork());
         }
-        if let Some(before) = first {
-            self.state.join(&before);
-        }
+        ends.extend(skipped);
+        ends.iter().for_each(|end| self.state.join(end));
         output
     }
 

@@ -1,8 +1,8 @@
 //! Builtins that change the meaning of later words: variables, arguments, the working directory.
 
 use super::{Output, Shell, UNKNOWN_SPAN};
-use crate::Verb;
 use crate::table::Given;
+use crate::{Target, Verb};
 
 impl Shell<'_> {
     /// `read`, `mapfile`, `getopts`: they set variables to values from outside the script.
@@ -52,10 +52,18 @@ impl Shell<'_> {
             }
             "pushd" => {
                 let known = words.iter().find(|w| !w.starts_with(['-', '+']));
+                let before = self.state.cwd.clone();
                 match known {
-                    Some(folder) => return self.cd(std::slice::from_ref(folder)),
+                    Some(folder) => {
+                        self.state.stack.push(before);
+                        return self.cd(std::slice::from_ref(folder));
+                    }
                     None => self.forget_folder(),
                 }
+            }
+            // popd
+            _ if words.is_empty() && self.state.cwd.as_deref() != Some("") => {
+                self.state.cwd = self.state.stack.pop().flatten();
             }
             _ => self.forget_folder(),
         }
@@ -63,6 +71,7 @@ impl Shell<'_> {
     }
 
     fn forget_folder(&mut self) {
+        self.state.stack.clear();
         if self.state.cwd.as_deref() != Some("") {
             self.state.cwd = None;
         }
@@ -168,6 +177,29 @@ impl Shell<'_> {
         Output::silent()
     }
 
+    /// Whether the last that this action did to a folder, or to one above it, was to delete or move it.
+    fn is_gone(&self, path: &str) -> bool {
+        let covers = |target: &str| {
+            let target = target.trim_end_matches('/');
+            path.strip_prefix(target).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        // what is written below a folder that is gone fails, unless its folders are made, too
+        let made = |target: &str, program: &str| {
+            target == path || program == "mkdir" && target.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let last = self.reading.effects.iter().rev().find_map(|effect| {
+            let Target::Path(target) = &effect.target else { return None };
+            match effect.verb {
+                Verb::Delete | Verb::Move if covers(target) => Some(true),
+                Verb::Create | Verb::Overwrite | Verb::Link | Verb::Write if made(target, &effect.program) => {
+                    Some(false)
+                }
+                _ => None,
+            }
+        });
+        last.unwrap_or(false)
+    }
+
     /// Makes a folder the working folder of a program that an option sends there.
     pub(super) fn work_in(&mut self, folder: &str) {
         if self.state.cwd.as_deref() != Some("") || folder.starts_with('/') {
@@ -184,7 +216,10 @@ impl Shell<'_> {
             // `cd` to a missing folder fails, and the following commands run in the previous folder
             let changed =
                 self.reading.effects.iter().any(|e| !matches!(e.verb, Verb::Read | Verb::List | Verb::Variable));
-            if changed || path.contains(UNKNOWN_SPAN) || self.around.folder(&path) != Some(false) {
+            if self.is_gone(&path) {
+                // it fails unless something unknown made the folder again
+                self.state.cwd = None;
+            } else if changed || path.contains(UNKNOWN_SPAN) || self.around.folder(&path) != Some(false) {
                 self.state.cwd = Some(path);
             } else {
                 self.step(|| format!("cd fails: there is no folder {path}"));

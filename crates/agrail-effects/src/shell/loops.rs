@@ -33,6 +33,11 @@ impl Shell<'_> {
         if values.len() > MAX_ROUNDS {
             self.unknown(Cause::Budget, "a loop over too many words", "shell");
         }
+        // without a list, the loop runs over the arguments
+        let listed = children(node).iter().any(|child| child.kind() == "in");
+        if !listed && self.state.arguments.len() <= MAX_ROUNDS {
+            values.clone_from(&self.state.arguments);
+        }
         if values.is_empty() || values.len() > MAX_ROUNDS {
             values = vec![UNKNOWN_SPAN.to_string()];
         }
@@ -65,9 +70,30 @@ impl Shell<'_> {
         if let Some(n) = counted(node.utf8_text(source.as_bytes()).unwrap_or_default()) {
             self.repeat = self.repeat.saturating_mul(n);
         }
-        let output = self.rounds(|s| s.block(node, source, stdin.clone()));
+        let counts = node.kind() == "c_style_for_statement";
+        let output = self.rounds(|s| match node.child_by_field_name("body").filter(|_| counts) {
+            Some(body) => {
+                s.count(node, body, source);
+                s.statement(body, source, stdin.clone())
+            }
+            None => s.block(node, source, stdin.clone()),
+        });
         (self.endless, self.repeat) = saved;
         output
+    }
+
+    /// Interprets the head of `for ((i = 0; i < 3; i++))`: the variables that it sets differ in each round.
+    fn count(&mut self, node: Node<'_>, body: Node<'_>, source: &str) {
+        for part in children(node).into_iter().filter(|part| part.is_named() && part.id() != body.id()) {
+            let text = part.utf8_text(source.as_bytes()).unwrap_or_default();
+            self.walk_substitutions(part, source);
+            self.named_values(text);
+            let changes = text.contains("++") || text.contains("--") || text.contains('=');
+            let names = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+            for name in names.filter(|name| changes && name.starts_with(|c: char| !c.is_ascii_digit())) {
+                self.assign(name, vec![UNKNOWN_SPAN.to_string()]);
+            }
+        }
     }
 
     /// Makes the variables that the loop sets unknown. Returns whether the loop never ends.

@@ -63,6 +63,13 @@ impl Shell<'_> {
                 .filter(|(r, _, _)| matches!(r, Role::Act { .. }))
                 .map(|(_, v, _)| self.path(v))
                 .collect();
+            // a pattern that only files match is printed as it is written
+            let files =
+                |path: &String| path.rsplit('/').next().is_some_and(|name| name.contains('*') && name.contains("."));
+            if !named.is_empty() && named.iter().all(files) && arguments.iter().all(|word| !word.starts_with('-')) {
+                output.text = Some(arguments.iter().map(|word| format!("{word}\n")).collect());
+                return output;
+            }
             output.names = Some(if named.is_empty() { vec![self.path(".")] } else { named });
         }
         output

@@ -151,8 +151,18 @@ impl Shell<'_> {
     /// `${NAME/FROM/TO}`, `${NAME//FROM/TO}`.
     fn replaced(&mut self, values: &[String], word: &str) -> Vec<String> {
         let all = word.starts_with('/');
-        let (from, to) = word.strip_prefix('/').unwrap_or(word).split_once('/').unwrap_or((word, ""));
-        let (from, to) = (self.text_of(from), self.text_of(to));
+        let word = word.strip_prefix('/').unwrap_or(word);
+        let end = word.char_indices().scan(false, |escaped, (at, c)| {
+            let ends = c == '/' && !*escaped;
+            *escaped = c == '\\' && !*escaped;
+            Some((at, ends))
+        });
+        let end = end.filter(|(_, ends)| *ends).map(|(at, _)| at).next();
+        let (from, to) = end.and_then(|end| Some((word.get(..end)?, word.get(end + 1..)?))).unwrap_or((word, ""));
+        // the pattern is no text in quotes: a backslash stands before what counts as it is
+        let escaped = !from.contains(['$', '`', '"', '\'']);
+        let from = if escaped { from.replace('\\', "") } else { self.text_of(from) };
+        let to = self.text_of(to);
         if from.is_empty() || from.contains(['*', '?', '[', '#', '%', UNKNOWN_SPAN]) {
             return hole();
         }

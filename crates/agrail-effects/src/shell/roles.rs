@@ -67,6 +67,9 @@ fn is_loopback(address: &str) -> bool {
     host == "localhost" || host.starts_with("127.") || rest.starts_with("[::1]")
 }
 
+/// Programs that copy on this machine only: a colon is part of a name.
+const LOCAL: [&str; 4] = ["cp", "install", "ln", "mv"];
+
 impl Shell<'_> {
     /// Adds the effects of the arguments with roles, in the folder in which the program works.
     pub(crate) fn effects(&mut self, program: &str, words: &[String], bound: &Bound, stdin: &Output) {
@@ -292,7 +295,8 @@ impl Shell<'_> {
         // `tar -f user@host:archive`
         let addressed =
             kind == Kind::Path && value.split(':').next().is_some_and(|host| host.contains('@') && !host.contains('/'));
-        let remote = (matches!(role, Role::Copy | Role::Into) || addressed).then(|| remote_host(value)).flatten();
+        let copies = matches!(role, Role::Copy | Role::Into) && !LOCAL.contains(&program);
+        let remote = (copies || addressed).then(|| remote_host(value)).flatten();
         // a copy to this machine by way of its host name is a local copy
         let here = remote.is_some_and(|host| self.is_here(&super::ssh::destination(host).1));
         let detour = here.then(|| self.remote_path(value)).flatten();

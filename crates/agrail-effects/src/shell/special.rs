@@ -7,7 +7,7 @@ use crate::table::{Options, Table};
 type Special = fn(&mut Shell<'_>, program: &str, words: &[String], stdin: &Output) -> Option<Output>;
 
 /// The methods by the name in the row.
-const SPECIAL: [(&str, Special); 31] = [
+const SPECIAL: [(&str, Special); 32] = [
     ("alias", |shell, program, words, _| Some(shell.alias(program, words))),
     ("base64", |shell, program, words, stdin| shell.base64(program, words, stdin)),
     ("cd", |shell, _, words, _| Some(shell.cd(words))),
@@ -33,6 +33,7 @@ const SPECIAL: [(&str, Special); 31] = [
     ("sh", |shell, program, words, stdin| Some(shell.sh(program, words, stdin))),
     ("shell-state", |shell, program, words, _| Some(shell.change_shell(program, words))),
     ("source", |shell, _, words, _| Some(shell.source_file(words))),
+    ("split", |shell, program, words, _| shell.split(program, words)),
     ("ssh", |shell, _, words, stdin| Some(shell.ssh(words, stdin))),
     ("su", |shell, _, words, stdin| Some(shell.su(words, stdin))),
     ("sudo", |shell, program, words, stdin| Some(shell.sudo(program, words, stdin))),

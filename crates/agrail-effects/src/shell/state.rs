@@ -32,6 +32,8 @@ pub(crate) struct State {
     pub home: String,
     /// `None`: unknown. Empty: paths are kept as written.
     pub cwd: Option<String>,
+    /// The folders that `pushd` keeps.
+    pub stack: Vec<Option<String>>,
     pub variables: Shared<HashMap<String, Vec<String>>>,
     /// Plain words that variables were given, and in which text.
     pub plain: Shared<HashMap<String, (usize, String)>>,
@@ -69,6 +71,9 @@ impl State {
     pub(crate) fn join(&mut self, other: &Self) {
         if self.cwd != other.cwd {
             self.cwd = None;
+        }
+        if self.stack != other.stack {
+            self.stack.clear();
         }
         if self.home != other.home {
             self.home = UNKNOWN_SPAN.to_string();

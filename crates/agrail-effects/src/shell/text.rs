@@ -6,6 +6,17 @@ use crate::Verb;
 use base64::Engine as _;
 
 impl Shell<'_> {
+    /// `split [FILE [PREFIX]]`: the names of the pieces begin with the prefix, or with `x`.
+    pub(super) fn split(&mut self, program: &str, words: &[String]) -> Option<Output> {
+        let (options, operands) = self.permuted(program, words);
+        if !options.has(&["--help", "--version"]) {
+            let prefix = operands.get(1).map_or("x", String::as_str);
+            let effect = self.at(Verb::Write, &format!("{prefix}*"), program);
+            self.add(effect);
+        }
+        None
+    }
+
     pub(crate) fn echo(&mut self, program: &str, words: &[String]) -> Output {
         let options = self.options(program, words);
         let rest = words.get(options.used..).unwrap_or_default();

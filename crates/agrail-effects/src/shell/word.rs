@@ -241,7 +241,16 @@ impl Shell<'_> {
                         .iter()
                         .any(|v| v.contains(|c| separators.contains(c) || separators.contains(UNKNOWN_SPAN))) =>
             {
-                vec![UNKNOWN_SPAN.to_string()]
+                let mut letters = separators.chars();
+                let one = letters.next().filter(|c| letters.next().is_none() && c.is_ascii_punctuation());
+                match (one, values.as_slice()) {
+                    // an empty field at the end does not count
+                    (Some(separator), [value]) if !value.contains([UNKNOWN_SPAN, ' ', '\t', '\n']) => {
+                        let value = value.strip_suffix(separator).unwrap_or(value);
+                        value.split(separator).map(str::to_owned).collect()
+                    }
+                    _ => vec![UNKNOWN_SPAN.to_string()],
+                }
             }
             _ => values,
         }
