@@ -1,20 +1,25 @@
-//! Work on the repository itself: `cargo xtask rows import|lint|observe ...`.
+//! Work on the repository itself: `cargo xtask rows import|lint|observe ...`, `cargo xtask differ bash`.
 
+mod differ;
 mod rows;
+mod trace;
 
 use clap::Parser;
 
 #[derive(Parser)]
-#[command(about = "Work on the table of commands", disable_help_subcommand = true)]
+#[command(about = "Work on the table of commands, and on the readers of source", disable_help_subcommand = true)]
 enum Command {
     /// The rows of `commands/`
     #[command(subcommand)]
     Rows(rows::Command),
+    /// Run generated programs and compare what happened with what their reading says
+    Differ(differ::Options),
 }
 
 fn main() -> anyhow::Result<()> {
     agrail_roots::dispatch();
     match Command::parse() {
         Command::Rows(command) => rows::run(command),
+        Command::Differ(options) => differ::run(&options),
     }
 }

@@ -1,6 +1,6 @@
 //! Compares what the table claims about a command line with what happened.
 
-use super::trace::{Deed, Event};
+use crate::trace::{Deed, Event};
 use agrail_effects::{Effect, Target, UNKNOWN_SPAN, Verb};
 use std::collections::BTreeSet;
 

@@ -13,9 +13,9 @@ mod claim;
 mod inventory;
 mod lines;
 mod record;
-mod trace;
 
 use super::file::RowFile;
+use crate::trace::{self, Deed, Event};
 use agrail_effects::{Effect, Target, Verb};
 use agrail_roots::Roots;
 use anyhow::Result;
@@ -27,7 +27,6 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use trace::{Deed, Event};
 
 /// Lines of one root.
 const CHUNK: usize = 40;

@@ -57,7 +57,8 @@ pub struct Event {
 
 /// The events of a trace. `cwd` is the folder in which the first process started.
 pub fn parse_trace(trace: &str, cwd: &str) -> BTreeSet<Event> {
-    let mut reader = Reader { folders: HashMap::new(), start: cwd.to_owned(), events: BTreeSet::new() };
+    let mut reader =
+        Reader { folders: HashMap::new(), parents: parents(trace), start: cwd.to_owned(), events: BTreeSet::new() };
     let mut unfinished: HashMap<&str, String> = HashMap::new();
     for line in trace.lines() {
         let Some((pid, call)) = line.split_once(' ') else { continue };
@@ -78,23 +79,62 @@ pub fn parse_trace(trace: &str, cwd: &str) -> BTreeSet<Event> {
 struct Reader {
     /// The folder of each process.
     folders: HashMap<String, String>,
+    /// The process that started each process: it may do something before the call that started it is reported.
+    parents: HashMap<String, String>,
     start: String,
     events: BTreeSet<Event>,
 }
 
+/// The process that started each process.
+fn parents(trace: &str) -> HashMap<String, String> {
+    let starts =
+        |call: &str| ["clone", "fork", "vfork"].iter().any(|name| call.trim_start_matches("<... ").starts_with(name));
+    let parent = |line: &str| {
+        let (pid, call) = line.split_once(' ')?;
+        let call = call.trim_start();
+        let child = call.rsplit_once(" = ").filter(|_| starts(call))?.1.split_whitespace().next()?;
+        child.parse::<u32>().ok().map(|_| (child.to_owned(), pid.to_owned()))
+    };
+    trace.lines().filter_map(parent).collect()
+}
+
 impl Reader {
+    /// The folder in which a process works.
+    fn folder(&mut self, pid: &str) -> String {
+        if let Some(folder) = self.folders.get(pid) {
+            return folder.clone();
+        }
+        let parent = self.parents.get(pid).and_then(|parent| self.folders.get(parent));
+        let folder = parent.unwrap_or(&self.start).clone();
+        self.folders.insert(pid.to_owned(), folder.clone());
+        folder
+    }
+
     fn enter(&mut self, pid: &str, line: &str) {
         let (Some((name, rest)), Some((_, result))) = (line.split_once('('), line.rsplit_once(") = ")) else { return };
         let failed = result.trim_start().starts_with('-');
-        let folder = self.folders.get(pid).unwrap_or(&self.start).clone();
+        let folder = self.folder(pid);
         let arguments = rest.rsplit_once(") = ").map_or(rest, |(arguments, _)| arguments);
-        let paths = paths(arguments, &folder);
+        let mut paths = paths(arguments, &folder);
+        if matches!(name, "fsetxattr" | "fremovexattr") {
+            // the text is the attribute's name
+            paths = arguments
+                .split_once('<')
+                .and_then(|(_, rest)| rest.split_once('>'))
+                .map(|(path, _)| path.to_owned())
+                .into_iter()
+                .collect();
+        }
         let path = paths.first().cloned().unwrap_or_default();
         match name {
             "chdir" | "fchdir" if !failed => {
                 self.folders.insert(pid.to_owned(), path);
             }
             "clone" | "clone3" | "fork" | "vfork" if !failed => {
+                let child = result.split_whitespace().next().unwrap_or_default();
+                if self.folders.contains_key(child) {
+                    return;
+                }
                 self.folders.insert(result.split_whitespace().next().unwrap_or_default().to_owned(), folder);
             }
             "execve" | "execveat" => self.add(Deed::Start, path),
@@ -207,7 +247,7 @@ fn paths(arguments: &str, folder: &str) -> Vec<String> {
         } else {
             let (inner, after) = tail.get(1..).unwrap_or_default().split_once('>').unwrap_or_default();
             if inner.starts_with('/') {
-                found.extend(base.replace(inner.to_owned()));
+                found.extend(base.replace(inner.replace("\\\\", "\\")));
             }
             rest = after;
         }
