@@ -122,7 +122,9 @@ fn is_at(claimed: &str, path: &str, effect: &Effect) -> bool {
     if pattern {
         return matches_pattern(claimed, path) || effect.recursive;
     }
-    claimed == path || (effect.recursive || into) && below(claimed)
+    // folders on the way to what is created
+    let on_the_way = effect.verb == Verb::Create && claimed.starts_with(&format!("{path}/"));
+    claimed == path || (effect.recursive || into) && below(claimed) || on_the_way
 }
 
 /// Whether a pattern matches a path; a part that is not constant matches anything.

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// Largest share of programs that may be unknown.
 const MOST_UNKNOWN: f64 = 0.2;
 /// Programs of one root.
-const CHUNK: u64 = 100;
+const CHUNK: u64 = 50;
 /// Most misses that are printed.
 const SHOWN: usize = 12;
 

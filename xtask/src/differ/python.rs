@@ -140,13 +140,11 @@ fn condition(make: &mut Maker) -> String {
 
 /// A statement with its lines indented.
 fn statement(make: &mut Maker, level: usize) -> String {
-    let text = if level > 2 || make.chance(3) {
-        format!("{}\n", way(make, &CALLS))
-    } else {
-        make.depth = level;
-        way(make, &FLOWS)
-    };
-    text
+    if level > 2 || make.chance(3) {
+        return format!("{}\n", way(make, &CALLS));
+    }
+    make.depth = level;
+    way(make, &FLOWS)
 }
 
 /// Statements one level deeper.
@@ -158,7 +156,7 @@ fn block(make: &mut Maker) -> String {
 }
 
 /// Statements that decide what runs, or what later words mean.
-const FLOWS: [Way; 44] = [
+const FLOWS: [Way; 43] = [
     ("if", |m| format!("if {}:\n{}", condition(m), block(m))),
     ("if else", |m| format!("if {}:\n{}else:\n{}", condition(m), block(m), block(m))),
     ("elif", |m| format!("if {}:\n{}elif {}:\n{}", condition(m), block(m), condition(m), block(m))),
@@ -295,12 +293,6 @@ const FLOWS: [Way; 44] = [
         )
     }),
     ("enter folder", |m| format!("os.chdir('d')\nopen({}, 'w')\nos.chdir('..')\n{}", fresh(m), block(m))),
-    ("written script", |m| {
-        let s = m.name("s");
-        format!(
-            "with open('{s}.py', 'w') as f:\n    f.write(\"open('{s}.made', 'w')\\n\")\nsubprocess.run(['python3', '{s}.py'])\n"
-        )
-    }),
     ("attribute", |m| {
         format!("getattr(os, 'un' + 'link')({})\n__import__('shutil').copy({}, {})\n", quoted(m), quoted(m), fresh(m))
     }),

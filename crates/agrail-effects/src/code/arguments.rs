@@ -1,6 +1,7 @@
 //! What a call calls, and with what.
 
 use super::expression::{Call, Expression};
+use super::links::EACH;
 use super::table::Entry;
 use super::values::{Value, Values};
 use crate::UNKNOWN_SPAN;
@@ -14,6 +15,8 @@ pub enum Argument<'p> {
     One(&'p Expression),
     /// The elements of a list.
     Rest(&'p Expression),
+    /// Any element of a list, one in each call.
+    Each(&'p Expression),
     Unknown,
 }
 
@@ -77,6 +80,7 @@ impl<'p> Values<'p> {
                     all.push(target);
                     continue;
                 }
+                all.extend(self.handed_each(object, &receiver, name.as_deref(), &arguments, call));
                 let mut callees = self.callees(&receiver, &key);
                 // a promise has no members of its own here, and nothing is exported under an unknown name
                 let promise = matches!(name.as_deref(), Some("then" | "catch" | "finally"));
@@ -97,9 +101,27 @@ impl<'p> Values<'p> {
         all
     }
 
+    /// Functions outside the program that a method of a list calls with each element.
+    fn handed_each(
+        &mut self,
+        list: &'p Expression,
+        receiver: &Value<'p>,
+        name: Option<&str>,
+        arguments: &[Argument<'p>],
+        call: &'p Call,
+    ) -> Vec<Target<'p>> {
+        let (Value::List(_), Some(Argument::One(callback))) = (receiver, arguments.first()) else { return Vec::new() };
+        if !name.is_some_and(|name| EACH.contains(&name)) {
+            return Vec::new();
+        }
+        let outside = self.of(callback).into_iter().filter(|value| matches!(value, Value::Outside(_)));
+        let target = |callee| Target { written: None, ..plain(callee, vec![Argument::Each(list)], call) };
+        outside.map(target).collect()
+    }
+
     /// A function that `call`, `apply` or `bind` calls.
     fn borrowed(
-        &self,
+        &mut self,
         receiver: &Value<'p>,
         name: Option<&str>,
         arguments: &[Argument<'p>],
@@ -110,6 +132,9 @@ impl<'p> Values<'p> {
             // `Reflect.apply` is a function of its own
             Value::Outside(outside) if !matches!(self.table.find(&format!("{outside}.{name}")), Entry::Missing) => None,
             Value::Function(_) | Value::Outside(_) => {
+                if matches!(receiver, Value::Function(_)) {
+                    self.loosen();
+                }
                 let rest = match (name, arguments.get(1)) {
                     ("apply", Some(Argument::One(list))) => vec![Argument::Rest(list)],
                     ("apply", Some(_)) => vec![Argument::Unknown],
@@ -141,6 +166,7 @@ impl<'p> Values<'p> {
         for argument in arguments {
             match argument {
                 Argument::One(expression) => all.push(self.of(expression)),
+                Argument::Each(list) => all.push(self.element(list)),
                 Argument::Rest(list) => match self.of(list).as_slice() {
                     [] => {}
                     [Value::List(items)] if !items.all.iter().any(|item| matches!(item, Expression::Spread(_))) => {
@@ -177,12 +203,14 @@ impl<'p> Values<'p> {
             Value::Record(items) => {
                 let merged = self.merged_into(items.place);
                 self.is_vague(items.place)
-                    || merged.iter().any(|object| !matches!(object, Value::Record(_) | Value::Plain | Value::Truth(_)))
+                    || merged.iter().any(|object| {
+                        !matches!(object, Value::Record(_) | Value::Plain | Value::Absent | Value::Truth(_))
+                    })
             }
-            Value::Plain | Value::Truth(_) => assigned,
-            Value::Text(_) | Value::Texts | Value::List(_) | Value::Function(_) => false,
+            Value::Plain | Value::Absent | Value::Truth(_) => assigned,
+            Value::Text(_) | Value::Texts(_) | Value::List(_) | Value::Function(_) => false,
             Value::Outside(name) => !name.starts_with("process."),
-            Value::Unknown | Value::Unit(_) | Value::Object(..) => true,
+            Value::Unknown | Value::This | Value::Unit(_) | Value::Object(..) => true,
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::arguments::{Argument, Target};
 use super::expression::{Expression, Program};
+use super::links::EACH;
 use super::row::{Row, Special};
 use super::table::{Entry, Table};
 use super::values::{Value, Values};
@@ -91,7 +92,10 @@ pub struct Effects<'p> {
 impl<'p> Effects<'p> {
     /// Reports the effects of a call.
     fn call(&mut self, target: &Target<'p>) {
-        if let Some(Argument::One(this) | Argument::Rest(this)) = target.this {
+        // what a function of the table takes as `this`, it does not call
+        let in_table = matches!(&target.callee, Value::Outside(name)
+            if matches!(self.values.table.find(name), Entry::Row(_)));
+        if let (Some(Argument::One(this) | Argument::Rest(this)), false) = (target.this, in_table) {
             self.hand_on(this);
         }
         match (&target.callee, &target.receiver, target.name.as_deref()) {
@@ -109,13 +113,24 @@ impl<'p> Effects<'p> {
             }
             // a built-in method of a list or an object may return or call what is in it
             (_, Some(Value::List(_) | Value::Record(_)), _) => {
-                self.arguments(target);
+                let each = usize::from(self.is_called_with_each(target));
+                self.arguments_from(each, target);
                 if let Some(object) = target.object {
                     self.hand_on(object);
                 }
             }
             _ => self.arguments(target),
         }
+    }
+
+    /// Whether the first argument is a function that a list calls with each element, which is another call.
+    fn is_called_with_each(&mut self, target: &Target<'p>) -> bool {
+        let (Some(Value::List(_)), Some(Argument::One(callback))) = (&target.receiver, target.arguments.first()) else {
+            return false;
+        };
+        let each = target.name.as_deref().is_some_and(|name| EACH.contains(&name));
+        let callbacks = self.values.of(callback);
+        each && callbacks.iter().all(|value| matches!(value, Value::Function(_) | Value::Outside(_)))
     }
 
     /// A call of a name outside the program.
@@ -339,7 +354,10 @@ impl<'p> Effects<'p> {
         }
         // a function of the program counts as called with anything; of a console, nobody expects an effect
         let mild = |value: &Value<'_>| {
-            matches!(value, Value::Truth(_) | Value::Text(_) | Value::Texts | Value::Plain | Value::Function(_))
+            matches!(
+                value,
+                Value::Truth(_) | Value::Text(_) | Value::Texts(_) | Value::Plain | Value::Absent | Value::Function(_)
+            )
         };
         let values = self.values.settled(value);
         let (all_mild, unknown) = (values.iter().all(mild), values.iter().all(|one| matches!(one, Value::Unknown)));

@@ -1,7 +1,7 @@
 //! What a program consists of, whatever its language: expressions, variables, functions, calls.
 
 use crate::reading::Problems;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// An expression, as far as its value can matter to an effect.
@@ -11,6 +11,10 @@ pub enum Expression {
     Unknown,
     /// A value without effect if it is called: a number, an object of the program.
     Plain,
+    /// `undefined`, for which a default stands in.
+    Absent,
+    /// The object whose method runs, in a class that extends none.
+    This,
     Truth(bool),
     Text(Rc<str>),
     /// Parts that are joined to one text.
@@ -34,6 +38,8 @@ pub enum Expression {
     Element(Box<Expression>),
     /// The elements of a list from a position on.
     Tail(Box<Expression>, usize),
+    /// A value that has a default: what it is if it is not absent.
+    Given(Box<Expression>),
     /// One of these values.
     Either(Vec<Expression>),
     /// An index of [`Program::functions`].
@@ -93,6 +99,8 @@ pub struct Program {
     pub calls: Vec<Call>,
     /// Variables that hold everything that members of objects may hold, by key; an empty key: any member.
     pub fields: HashMap<String, Expression>,
+    /// Keys of all object literals; an empty one: a key that is not constant.
+    pub keys: HashSet<String>,
     /// Methods of classes and objects, by name.
     pub methods: HashMap<String, Vec<usize>>,
     /// Objects, keys and values of the members that are assigned.

@@ -25,6 +25,13 @@ impl<'p> Values<'p> {
                 let separator = separator.map_or(",".to_owned(), |values| one(&values));
                 self.words(*items).iter().map(|words| text(&words.join(&separator))).collect()
             }
+            (_, Some(Value::List(items)), Some("filter" | "slice" | "toSorted" | "toReversed")) => {
+                self.chosen(*items, target.written)
+            }
+            (_, Some(Value::List(_)), Some("map")) => {
+                let callbacks = self.argument(&target.arguments, 0).unwrap_or_default();
+                self.mapped(&callbacks)
+            }
             _ => vec![Value::Unknown],
         }
     }
@@ -141,6 +148,12 @@ impl<'p> Values<'p> {
                 text(receiver)
             }
             "trim" => text(receiver.trim()),
+            "trimStart" => text(receiver.trim_start()),
+            "slice" | "substring" => {
+                let bound = |given: Option<String>| given.map(|bound| bound.parse::<i64>().ok());
+                let (from, to) = (bound(argument(self, 0)), bound(argument(self, 1)));
+                part(receiver, from.unwrap_or(Some(0)), to, method == "slice")
+            }
             "trimEnd" => text(receiver.trim_end()),
             "toLowerCase" => text(&receiver.to_lowercase()),
             "toUpperCase" => text(&receiver.to_uppercase()),
@@ -173,6 +186,20 @@ pub fn one(values: &[Value<'_>]) -> String {
 
 fn text<'p>(made: &str) -> Value<'p> {
     if made.len() > MAX_TEXT { Value::Unknown } else { Value::Text(made.into()) }
+}
+
+/// A part of a text. A bound that is given and not constant is `None`.
+fn part<'p>(whole: &str, from: Option<i64>, to: Option<Option<i64>>, from_end: bool) -> Value<'p> {
+    let (Some(from), false) = (from, to == Some(None) || whole.contains(UNKNOWN_SPAN)) else { return Value::Unknown };
+    let units: Vec<u16> = whole.encode_utf16().collect();
+    let length = i64::try_from(units.len()).unwrap_or(i64::MAX);
+    let place = |bound: i64| if bound < 0 && from_end { (length + bound).max(0) } else { bound.clamp(0, length) };
+    let (mut from, mut to) = (place(from), place(to.flatten().unwrap_or(length)));
+    if from > to {
+        (from, to) = if from_end { (to, to) } else { (to, from) };
+    }
+    let range = usize::try_from(from).unwrap_or_default()..usize::try_from(to).unwrap_or_default();
+    units.get(range).and_then(|units| String::from_utf16(units).ok()).map_or(Value::Unknown, |made| text(&made))
 }
 
 /// A path in which unknown parts that follow each other are one: it may have any depth.

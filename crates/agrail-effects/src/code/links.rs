@@ -6,7 +6,7 @@ use super::values::{Items, Value, Values};
 use std::collections::HashSet;
 
 /// Methods that call a function with each element of their list.
-const EACH: [&str; 8] = ["forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap"];
+pub const EACH: [&str; 8] = ["forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap"];
 
 /// Functions that may be called with anything.
 #[derive(Debug, Default)]

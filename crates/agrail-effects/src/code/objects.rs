@@ -1,7 +1,7 @@
 //! Lists and objects, and what changes them.
 
 use super::arguments::{Argument, Target};
-use super::expression::Expression;
+use super::expression::{Call, Expression};
 use super::values::{Items, Value, Values, include};
 use crate::UNKNOWN_SPAN;
 use std::collections::{HashMap, HashSet};
@@ -18,6 +18,8 @@ const MERGE: [&str; 6] = [
     "Reflect.set",
     "Reflect.defineProperty",
 ];
+/// Functions that run a method on another object, or make objects in other ways than `new`.
+const MAKES: [&str; 3] = ["Reflect.apply", "Reflect.construct", "Object.create"];
 /// Most additions to a list that are tried one by one.
 const MAX_ADDED: usize = 6;
 
@@ -47,11 +49,19 @@ impl<'p> Values<'p> {
             }
         }
         if let Value::Outside(name) = &target.callee
+            && (MAKES.contains(&&**name) || name.ends_with(UNKNOWN_SPAN) && name.starts_with(['O', 'R']))
+        {
+            self.loosen();
+        }
+        if let Value::Outside(name) = &target.callee
             && MERGE.contains(&&**name)
         {
             let call = target.written.map_or(0, |call| std::ptr::from_ref(call) as usize);
             for value in self.argument(&target.arguments, 0).unwrap_or_default() {
-                let (Value::Record(Items { place, .. }) | Value::List(Items { place, .. })) = value else { continue };
+                let (Value::Record(Items { place, .. }) | Value::List(Items { place, .. })) = value else {
+                    self.loosen();
+                    continue;
+                };
                 if &**name == "Object.assign" {
                     let new = self.changes.calls.insert((place, call));
                     self.changed |= new;
@@ -64,10 +74,16 @@ impl<'p> Values<'p> {
         }
     }
 
+    /// Notes that objects of classes may get members from elsewhere, or methods run on other objects.
+    pub fn loosen(&mut self) {
+        self.changed |= !self.loose;
+        self.loose = true;
+    }
+
     /// What a member of an object may be.
     pub fn member_of_record(&mut self, items: Items<'p, (Expression, Expression)>, key: &str) -> Vec<Value<'p>> {
         let found = self.named_in_record(items, key);
-        if found.is_empty() { vec![Value::Plain] } else { found }
+        if found.is_empty() { vec![Value::Absent] } else { found }
     }
 
     /// As [`Self::member_of_record`]; nothing if the object has no such member.
@@ -148,7 +164,7 @@ impl<'p> Values<'p> {
     fn named_in(&mut self, object: &Value<'p>, key: &str) -> Vec<Value<'p>> {
         match object {
             Value::Record(items) => self.named_in_record(*items, key),
-            Value::Plain | Value::Truth(_) => self.fields(key),
+            Value::Plain | Value::Absent | Value::Truth(_) => self.fields(key),
             object => self.member_of(object, key),
         }
     }
@@ -159,7 +175,7 @@ impl<'p> Values<'p> {
         for argument in self.changes.merged.get(&place).cloned().unwrap_or_default() {
             let objects = match argument {
                 Argument::One(object) => self.of(object),
-                Argument::Rest(list) => self.element(list),
+                Argument::Rest(list) | Argument::Each(list) => self.element(list),
                 Argument::Unknown => vec![Value::Unknown],
             };
             include(&mut all, objects);
@@ -170,6 +186,36 @@ impl<'p> Values<'p> {
     /// Whether the literal at a place gets members from elsewhere.
     pub fn is_vague(&self, place: usize) -> bool {
         self.changes.vague.contains(&place)
+    }
+
+    /// A list of some elements of another one, for a call; not known if elements are added to that one.
+    pub fn chosen(&mut self, items: Items<'p, Expression>, call: Option<&'p Call>) -> Vec<Value<'p>> {
+        let Some(call) = call else { return vec![Value::Unknown] };
+        let chosen = Items::of(call, items.all);
+        self.changed |= self.changes.vague.insert(chosen.place);
+        let more = self.changes.added.contains_key(&items.place).then_some(Value::Unknown);
+        [Value::List(chosen)].into_iter().chain(more).collect()
+    }
+
+    /// The list of what functions of the program return.
+    pub fn mapped(&mut self, callbacks: &[Value<'p>]) -> Vec<Value<'p>> {
+        let program = self.program;
+        let mut all = Vec::new();
+        for callback in callbacks {
+            let function = match callback {
+                Value::Function(at) => program.functions.get(*at).filter(|function| !function.returns.is_empty()),
+                _ => None,
+            };
+            all.push(match function {
+                Some(function) => {
+                    let items = Items::of(function, &function.returns);
+                    self.changed |= self.changes.vague.insert(items.place);
+                    Value::List(items)
+                }
+                None => Value::Unknown,
+            });
+        }
+        all
     }
 
     /// What is assigned to elements of any list.

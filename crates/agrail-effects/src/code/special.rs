@@ -144,7 +144,7 @@ impl<'p> Effects<'p> {
                     for list in lists.unwrap_or_else(|| vec![Value::Plain]) {
                         let rest = match list {
                             Value::List(items) => self.values.words(items),
-                            Value::Plain | Value::Truth(_) => vec![Vec::new()],
+                            Value::Plain | Value::Absent | Value::Truth(_) => vec![Vec::new()],
                             _ => {
                                 self.unknown("arguments of a program that are not constant");
                                 vec![vec![UNKNOWN_SPAN.to_string()]]
@@ -174,7 +174,7 @@ impl<'p> Effects<'p> {
         let plain = |values: &[Value<'_>]| {
             values.iter().all(|value| match value {
                 Value::Text(text) => matches!(&**text, "inherit" | "ignore" | "pipe" | "null" | "overlapped"),
-                Value::Plain | Value::Truth(_) => true,
+                Value::Plain | Value::Absent | Value::Truth(_) => true,
                 _ => false,
             })
         };
@@ -230,7 +230,7 @@ impl<'p> Effects<'p> {
                     }
                     open.extend(self.values.merged_into(items.place));
                 }
-                Value::Record(_) | Value::Plain | Value::Truth(_) => {}
+                Value::Record(_) | Value::Plain | Value::Absent | Value::Truth(_) => {}
                 // the environment of this process
                 Value::Outside(name) if matches!(&*name, "process.env" | "Bun.env" | "undefined") => {}
                 _ => self.unknown("environment variables of a program that are not constant"),

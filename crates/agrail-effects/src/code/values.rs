@@ -59,11 +59,15 @@ pub enum Value<'p> {
     Unknown,
     /// Calling it or its methods has no effect outside the program.
     Plain,
+    /// `undefined`, or a member that an object does not have.
+    Absent,
+    /// An object that a class of the program made.
+    This,
     Truth(bool),
     /// May contain [`UNKNOWN_SPAN`].
     Text(Rc<str>),
-    /// More texts than are kept.
-    Texts,
+    /// More texts than are kept: how all of them begin.
+    Texts(Rc<str>),
     List(Items<'p, Expression>),
     Record(Items<'p, (Expression, Expression)>),
     /// A canonical name outside the program.
@@ -77,7 +81,11 @@ pub enum Value<'p> {
 impl Value<'_> {
     pub fn same(&self, other: &Self) -> bool {
         match (self, other) {
-            (Value::Unknown, Value::Unknown) | (Value::Plain, Value::Plain) | (Value::Texts, Value::Texts) => true,
+            (Value::Unknown, Value::Unknown)
+            | (Value::Plain, Value::Plain)
+            | (Value::Absent, Value::Absent)
+            | (Value::This, Value::This) => true,
+            (Value::Texts(a), Value::Texts(b)) => a == b,
             (Value::Truth(a), Value::Truth(b)) => a == b,
             (Value::Text(a), Value::Text(b)) | (Value::Outside(a), Value::Outside(b)) => a == b,
             (Value::List(a), Value::List(b)) => a.same(b),
@@ -92,6 +100,7 @@ impl Value<'_> {
     pub fn show(&self) -> String {
         match self {
             Value::Text(text) | Value::Object(_, text) => text.to_string(),
+            Value::Texts(begin) => format!("{begin}{UNKNOWN_SPAN}"),
             Value::Truth(truth) => truth.to_string(),
             _ => UNKNOWN_SPAN.to_string(),
         }
@@ -112,32 +121,54 @@ pub struct Values<'p> {
     /// Members that are being looked up: place of the object or list, and key. An object may be spread into itself.
     pub looked_up: HashSet<(usize, String)>,
     pub changed: bool,
+    /// Whether a method may run on an object that no class of the program made, or members come from elsewhere.
+    pub loose: bool,
     steps: usize,
     /// Whether a member with an unknown key was read from an object that is not known.
     pub vague: bool,
     pub problems: Problems,
 }
 
-/// Adds values, each once; whether any is new. Of too many texts, only that there are many is kept.
+/// Adds values, each once; whether any is new. Of too many texts, only how they begin is kept.
 pub fn include<'p>(all: &mut Vec<Value<'p>>, new: impl IntoIterator<Item = Value<'p>>) -> bool {
     let mut added = false;
     let mut texts = all.iter().filter(|known| matches!(known, Value::Text(_))).count();
-    let mut many = all.iter().any(|known| matches!(known, Value::Texts));
     for value in new {
-        let is_text = matches!(value, Value::Text(_) | Value::Texts);
-        if many && is_text || all.iter().any(|known| known.same(&value)) {
+        let begin = all.iter().find_map(|known| match known {
+            Value::Texts(begin) => Some(begin.clone()),
+            _ => None,
+        });
+        let told = begin.is_some_and(|begin| match &value {
+            Value::Text(text) | Value::Texts(text) => text.starts_with(&*begin),
+            _ => false,
+        });
+        if told || all.iter().any(|known| known.same(&value)) {
             continue;
         }
         added = true;
-        texts += usize::from(is_text);
+        texts += usize::from(matches!(value, Value::Text(_)));
         all.push(value);
-        if texts > MAX_TEXTS || is_text && matches!(all.last(), Some(Value::Texts)) {
-            all.retain(|known| !matches!(known, Value::Text(_) | Value::Texts));
-            all.push(Value::Texts);
-            (texts, many) = (0, true);
+        let many = all.iter().any(|known| matches!(known, Value::Texts(_)));
+        if texts > MAX_TEXTS || many && texts > 0 {
+            combine(all);
+            texts = 0;
         }
     }
     added
+}
+
+/// Replaces all texts by how they begin.
+fn combine(all: &mut Vec<Value<'_>>) {
+    let mut begin: Option<String> = None;
+    for value in all.iter() {
+        let (Value::Text(text) | Value::Texts(text)) = value else { continue };
+        let text = text.split(UNKNOWN_SPAN).next().unwrap_or_default();
+        let same =
+            |begin: &String| begin.chars().zip(text.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect();
+        begin = Some(begin.as_ref().map_or_else(|| text.to_owned(), same));
+    }
+    all.retain(|known| !matches!(known, Value::Text(_) | Value::Texts(_)));
+    all.push(Value::Texts(begin.unwrap_or_default().into()));
 }
 
 impl<'p> Values<'p> {
@@ -152,6 +183,9 @@ impl<'p> Values<'p> {
             active: HashSet::new(),
             looked_up: HashSet::new(),
             changed: false,
+            loose: ["__proto__", "prototype"]
+                .iter()
+                .any(|key| program.fields.contains_key(*key) || program.keys.contains(*key)),
             steps: 0,
             vague: false,
             problems: Problems::default(),
@@ -246,6 +280,11 @@ impl<'p> Values<'p> {
         match expression {
             Expression::Unknown => vec![Value::Unknown],
             Expression::Plain => vec![Value::Plain],
+            Expression::Absent => vec![Value::Absent],
+            Expression::This => vec![Value::This],
+            Expression::Given(inner) => {
+                self.of(inner).into_iter().filter(|value| !matches!(value, Value::Absent)).collect()
+            }
             Expression::Truth(truth) => vec![Value::Truth(*truth)],
             Expression::Text(text) => vec![Value::Text(text.clone())],
             Expression::Join(parts) => self.join(parts),
@@ -370,6 +409,12 @@ impl<'p> Values<'p> {
             Value::List(items) if key.parse::<usize>().is_ok() => {
                 self.at(*items, key.parse::<usize>().unwrap_or(usize::MAX))
             }
+            Value::This if self.is_own_member(key) => {
+                let mut all = self.fields(key);
+                let methods = self.program.methods.get(key).into_iter().flatten();
+                include(&mut all, methods.map(|function| Value::Function(*function)));
+                all
+            }
             Value::Object(kind, _) if self.table.constant(&format!("{kind}.{key}")).is_some() => {
                 vec![self.outside(&format!("{kind}.{key}"))]
             }
@@ -385,6 +430,13 @@ impl<'p> Values<'p> {
                 all
             }
         }
+    }
+
+    /// Whether a member of `this` is only what the program's classes make it.
+    fn is_own_member(&self, key: &str) -> bool {
+        let program = self.program;
+        let known = program.fields.contains_key(key) || program.methods.contains_key(key);
+        known && !self.loose && !program.keys.contains(key) && !program.keys.contains("")
     }
 
     /// Any member of a value.
@@ -450,7 +502,9 @@ impl<'p> Values<'p> {
             for item in items {
                 let inner = self.of(item);
                 all.extend(
-                    inner.into_iter().filter(|value| !matches!(value, Value::Text(_) | Value::Texts | Value::Unknown)),
+                    inner
+                        .into_iter()
+                        .filter(|value| !matches!(value, Value::Text(_) | Value::Texts(_) | Value::Unknown)),
                 );
             }
             if all.len() > MAX_WITHIN {

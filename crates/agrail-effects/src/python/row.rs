@@ -112,6 +112,8 @@ pub enum Special {
     FileInput,
     /// A temporary file or folder is created.
     Temporary,
+    /// A folder is packed into an archive whose name gets the ending of its format.
+    Pack,
     /// A table is loaded from a file or a URL.
     #[serde(rename = "read file or url")]
     ReadFileOrUrl,

@@ -26,7 +26,9 @@ impl File<'_, '_, '_> {
             "template_string" => self.template(node),
             "number" => Expression::text(self.of(node)),
             kind @ ("true" | "false") => Expression::Truth(kind == "true"),
-            "null" | "undefined" | "regex" | "this" | "super" => Expression::Plain,
+            "this" if self.this.last() == Some(&true) => Expression::This,
+            "null" | "regex" | "this" | "super" => Expression::Plain,
+            "undefined" => Expression::Absent,
             "array" => self.list(node),
             "object" => self.object(node),
             "call_expression" | "new_expression" => self.call(node),
@@ -53,6 +55,16 @@ impl File<'_, '_, '_> {
                 }
                 value
             }
+            "meta_property" => Expression::Outside(self.of(node).into()),
+            "spread_element" => self.item(node),
+            "import" => Expression::Outside("import".into()),
+            _ => self.rare_value(node),
+        }
+    }
+
+    /// Numbers that are computed, and what is handed to where it is not followed.
+    fn rare_value(&mut self, node: Node<'_>) -> Expression {
+        match node.kind() {
             "yield_expression" => {
                 for child in named(node) {
                     let value = self.expression(child);
@@ -66,13 +78,15 @@ impl File<'_, '_, '_> {
             {
                 Expression::text(self.of(node))
             }
-            "unary_expression" | "update_expression" => {
+            // `i++`: some other number
+            "update_expression" => {
+                field(node, "argument").into_iter().for_each(|counter| self.assign(counter, Expression::Plain));
+                Expression::Plain
+            }
+            "unary_expression" => {
                 named(node).into_iter().for_each(|child| drop(self.expression(child)));
                 Expression::Plain
             }
-            "meta_property" => Expression::Outside(self.of(node).into()),
-            "spread_element" => self.item(node),
-            "import" => Expression::Outside("import".into()),
             _ => {
                 self.escaping(node);
                 Expression::Unknown

@@ -111,6 +111,13 @@ impl File<'_, '_, '_> {
                 _ => self.escaping(item),
             }
         }
+        for (key, _) in &items {
+            let key = match key {
+                Expression::Text(key) => key.to_string(),
+                _ => String::new(),
+            };
+            self.program().keys.insert(key);
+        }
         Expression::Record(items)
     }
 }

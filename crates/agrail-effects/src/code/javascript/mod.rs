@@ -49,6 +49,10 @@ struct File<'r, 'l, 's> {
     functions: Vec<usize>,
     /// Whether names that are being declared may mean something else outside of their block.
     shadows: bool,
+    /// Whether `this` is an object of a class of the program that extends none: of each enclosing function and class.
+    this: Vec<bool>,
+    /// Whether the function that is read next is a method of a class.
+    is_method: bool,
     /// Classes that extend what may be a class outside the program.
     foreign: Vec<usize>,
     /// How often the whole file was searched.
@@ -86,6 +90,8 @@ impl Reader<'_> {
             scopes: vec![HashMap::new()],
             functions: Vec::new(),
             shadows: false,
+            this: Vec::new(),
+            is_method: false,
             foreign: Vec::new(),
             searches: 0,
             namespaces: 0,

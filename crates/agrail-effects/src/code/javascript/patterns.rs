@@ -16,10 +16,12 @@ impl File<'_, '_, '_> {
                 self.assign_name(&name, value);
             }
             "required_parameter" | "optional_parameter" | "parenthesized_expression" | "non_null_expression" => {
+                let mut value = value;
                 if let Some(default) = field(pattern, "value") {
                     let default = self.expression(default);
                     let inner = field(pattern, "pattern");
                     inner.into_iter().for_each(|inner| self.assign(inner, default.clone()));
+                    value = Expression::Given(Box::new(value));
                 }
                 let inner = field(pattern, "pattern").or_else(|| pattern.named_child(0));
                 inner.into_iter().for_each(|inner| self.assign(inner, value.clone()));
@@ -33,7 +35,7 @@ impl File<'_, '_, '_> {
                     } else {
                         value
                     };
-                    self.assign(left, value);
+                    self.assign(left, Expression::Given(Box::new(value)));
                     default.into_iter().for_each(|default| self.assign(left, default));
                 }
             }

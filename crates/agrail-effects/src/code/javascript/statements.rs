@@ -203,6 +203,9 @@ impl File<'_, '_, '_> {
     pub fn function(&mut self, node: Node<'_>) -> Expression {
         let at = self.program().functions.len();
         self.program().functions.push(Function::default());
+        let inherited = node.kind() == "arrow_function" && self.this.last() == Some(&true);
+        let of_class = std::mem::take(&mut self.is_method) && self.this.last() == Some(&true);
+        self.this.push(inherited || of_class);
         self.scopes.push(Default::default());
         self.functions.push(at);
         // a function expression knows its own name
@@ -222,6 +225,7 @@ impl File<'_, '_, '_> {
                 self.returns(value);
             }
         }
+        self.this.pop();
         self.functions.pop();
         self.scopes.pop();
         Expression::Function(at)
@@ -256,6 +260,7 @@ impl File<'_, '_, '_> {
     pub fn class(&mut self, node: Node<'_>) -> Expression {
         let at = self.program().functions.len();
         self.program().functions.push(Function { class: true, ..Function::default() });
+        self.this.push(!named(node).iter().any(|part| part.kind() == "class_heritage"));
         for part in named(node) {
             if part.kind() == "class_heritage" {
                 named(part).into_iter().for_each(|base| self.inherits(base, at));
@@ -266,6 +271,7 @@ impl File<'_, '_, '_> {
         for member in field(node, "body").map(named).unwrap_or_default() {
             self.class_member(member, at);
         }
+        self.this.pop();
         Expression::Function(at)
     }
 
@@ -290,6 +296,7 @@ impl File<'_, '_, '_> {
     fn class_member(&mut self, member: Node<'_>, class: usize) {
         match member.kind() {
             "method_definition" => {
+                self.is_method = true;
                 let function = self.function(member);
                 let key = field(member, "name").map_or(Expression::Unknown, |name| self.key(name));
                 let name = match &key {

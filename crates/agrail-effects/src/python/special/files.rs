@@ -4,7 +4,7 @@ use super::{Invocation, as_path};
 use crate::Detail;
 use crate::python::Reader;
 use crate::python::row::Special;
-use crate::python::values::{self, UNKNOWN_SPAN, Value, lift, list, many, text};
+use crate::python::values::{self, UNKNOWN_SPAN, Value, hole_text, lift, list, many, text};
 
 /// Length from which a file that is set to it exhausts the disk, in bytes.
 pub(super) const EXHAUSTING: i128 = 100_000_000_000;
@@ -98,12 +98,12 @@ impl Reader<'_> {
                 let given = || args.get(0, "path").filter(|v| !matches!(v, Value::None));
                 let folder = call.receiver.cloned().unwrap_or_else(|| given().unwrap_or_else(|| text(".")));
                 self.emit("list", &folder, false, Detail::None, call.via);
-                many(if call.via.ends_with("os.listdir") { values::hole_text() } else { as_path(&inside(&folder)) })
+                many(if call.via.ends_with("os.listdir") { hole_text() } else { as_path(&inside(&folder)) })
             }
             Special::Walk => {
                 let top = args.get(0, "top").unwrap_or_else(|| text("."));
                 self.emit("list", &top, true, Detail::None, call.via);
-                let names = || many(values::hole_text());
+                let names = || many(hole_text());
                 many(list(vec![lift(&top, &Value::None, |t, _| text(t.show())), names(), names()]))
             }
             Special::Glob => {
@@ -132,12 +132,17 @@ impl Reader<'_> {
                         self.emit("write", &file, false, Detail::None, call.via)
                     }
                 }
-                many(values::hole_text())
+                many(hole_text())
             }
+            Special::Pack => self.pack(call),
             Special::Temporary => {
                 let given = args.keyword("dir").filter(|d| !matches!(d, Value::None));
                 let name = inside(&given.unwrap_or_else(|| text("/tmp")));
                 self.emit("create", &name, false, Detail::None, call.via);
+                if call.via == "tempfile.TemporaryDirectory" {
+                    // at its end it removes what is in it
+                    self.emit("delete", &name, true, Detail::None, call.via);
+                }
                 match call.via {
                     "tempfile.mkstemp" => list(vec![Value::Local, name]),
                     "tempfile.NamedTemporaryFile" => values::object("file", name),
@@ -150,6 +155,20 @@ impl Reader<'_> {
     }
 }
 
+impl Reader<'_> {
+    /// A folder becomes an archive.
+    fn pack(&mut self, call: &Invocation<'_>) -> Value {
+        let args = call.args;
+        let packed = args.get(2, "root_dir").filter(|v| !matches!(v, Value::None)).unwrap_or_else(|| text("."));
+        self.emit("read", &packed, true, Detail::None, call.via);
+        let base = args.get(0, "base_name").unwrap_or(Value::Hole);
+        let ending = args.get(1, "format").map_or_else(hole_text, |format| text(ending_of(&format.show())));
+        let archive = values::binary("+", &base, &ending);
+        self.emit("write", &archive, false, Detail::None, call.via);
+        archive
+    }
+}
+
 /// The mode of `open` that corresponds to the flags of `os.open`.
 fn mode_of(flags: Option<i128>) -> &'static str {
     match flags {
@@ -159,6 +178,18 @@ fn mode_of(flags: Option<i128>) -> &'static str {
         Some(f) if f & 192 == 192 => "x",
         Some(_) => "w",
         None => HOLE_MODE,
+    }
+}
+
+/// The ending that `shutil.make_archive` adds for a format.
+fn ending_of(format: &str) -> &'static str {
+    match format {
+        "zip" => ".zip",
+        "tar" => ".tar",
+        "gztar" => ".tar.gz",
+        "bztar" => ".tar.bz2",
+        "xztar" => ".tar.xz",
+        _ => HOLE_MODE,
     }
 }
 

@@ -51,6 +51,7 @@ impl Reader<'_> {
             | Special::Glob
             | Special::Chdir
             | Special::FileInput
+            | Special::Pack
             | Special::Temporary => self.folder_call(special, call),
             Special::Command
             | Special::Exec
