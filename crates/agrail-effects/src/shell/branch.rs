@@ -92,7 +92,7 @@ impl Shell<'_> {
     }
 
     /// Continues in any of these states.
-    fn resume(&mut self, ends: Vec<State>) {
+    pub(crate) fn resume(&mut self, ends: Vec<State>) {
         let mut ends = ends.into_iter();
         if let Some(first) = ends.next() {
             self.state = first;

@@ -28,6 +28,7 @@ mod finder;
 mod foreign;
 mod git;
 mod interpreter;
+mod lines;
 mod loops;
 mod make;
 pub(crate) mod normal;

@@ -6,8 +6,9 @@
 //!
 //! Everything else is kept: two scripts with the same normal form do the same.
 
+use super::lines::parse_lines;
 use super::quoting::{QUOTED, push_quoted, unescape, unescape_double};
-use super::syntax::{parse, problem};
+use super::syntax::problem;
 use super::tidy;
 use super::word::children;
 use crate::table::Table;
@@ -19,8 +20,10 @@ const DEEP: usize = 60;
 
 /// The normal form; `None` if the script does not parse or is nested too deeply.
 pub(crate) fn normal(source: &str, cwd: &str) -> Option<Value> {
-    let text = format!("{}\n", source.trim());
-    let tree = parse(&text).filter(|tree| problem(tree.root_node()).is_none())?;
+    let (text, tree) = parse_lines(format!("{}\n", source.trim()))?;
+    if problem(tree.root_node()).is_some() {
+        return None;
+    }
     // a `&` after a command is kept as a separate part
     let skipped = |node: &Node<'_>| matches!(node.kind(), "comment" | ";" | "\n");
     let mut statements: Vec<Node<'_>> = children(tree.root_node()).into_iter().filter(|node| !skipped(node)).collect();

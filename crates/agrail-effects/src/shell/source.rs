@@ -52,14 +52,7 @@ impl Shell<'_> {
         match language {
             "ftp" => Output::default(),
             "bash" | "sh" => self.child(how, |shell| shell.nested(how, text, Output::default())),
-            // this shell itself runs it
-            "source" => {
-                let before = self.state.fork();
-                let output = self.nested(how, text, Output::default());
-                (self.state.cwd, self.state.variables, self.state.functions) =
-                    (before.cwd, before.variables, before.functions);
-                output
-            }
+            "source" => self.sourced(how, text),
             "python" => {
                 self.python(text, how);
                 Output::default()
@@ -80,6 +73,16 @@ impl Shell<'_> {
                 Output::default()
             }
         }
+    }
+
+    /// Interprets text that this shell itself runs: what it changes holds for the commands after it.
+    fn sourced(&mut self, how: &str, text: &str) -> Output {
+        self.returned.push(Vec::new());
+        let output = self.nested(how, text, Output::default());
+        for state in self.returned.pop().unwrap_or_default() {
+            self.state.join(&state);
+        }
+        output
     }
 
     /// Interprets code in a child shell, which only knows the exported variables of this one.
@@ -242,11 +245,14 @@ impl Shell<'_> {
             "source".clone_into(&mut effect.operation);
         }
         self.step(|| format!("runs the file {path}"));
-        let mut output = Output::silent();
+        let (mut output, before) = (Output::silent(), self.state.fork());
+        let mut ends = Vec::new();
         for content in self.contents(&path) {
             let one = self.run_content(&path, &effect, content, arguments, language);
             output = super::syntax::join(output, one);
+            ends.push(std::mem::replace(&mut self.state, before.fork()));
         }
+        self.resume(ends);
         output
     }
 
@@ -305,6 +311,10 @@ impl Shell<'_> {
                 if self.via.iter().filter(|v| v.as_str() == path).count() > 1 {
                     self.unknown(Cause::Budget, "a script runs itself", written);
                     return Output::default();
+                }
+                if found == "source" && arguments.is_empty() {
+                    // it has the arguments of this shell
+                    return self.script(&found, &text, path);
                 }
                 self.with_arguments(arguments, |shell| shell.script(&found, &text, path))
             }

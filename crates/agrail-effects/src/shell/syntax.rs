@@ -1,5 +1,6 @@
 //! The walk over the syntax tree, in the order of execution.
 
+use super::lines::parse_lines;
 use super::respell::{end_assignments, loop_over_arguments, plainer};
 use super::word::children;
 use super::{MAX_DEPTH, MAX_SOURCE, MAX_STEPS, Output, Shell, UNKNOWN_SPAN};
@@ -25,8 +26,7 @@ fn respelt(text: &str) -> Option<(String, Tree)> {
     let looped = loop_over_arguments(text);
     let both = looped.as_deref().and_then(plainer);
     [looped, plainer(text), both].into_iter().flatten().find_map(|other| {
-        let tree = parse(&other).filter(|tree| problem(tree.root_node()).is_none())?;
-        Some((other, tree))
+        parse_lines(other).filter(|(_, tree)| problem(tree.root_node()).is_none())
     })
 }
 
@@ -42,11 +42,10 @@ impl Shell<'_> {
         // tree-sitter parses a trailing comment or heredoc only with a line end
         let text = if source.ends_with('\n') { source.to_owned() } else { format!("{source}\n") };
         let text = end_assignments(&text).unwrap_or(text);
-        let Some(mut tree) = parse(&text) else {
+        let Some((mut text, mut tree)) = parse_lines(text) else {
             self.unknown(Cause::Parse, "the shell parser gave up", "shell");
             return Output::default();
         };
-        let mut text = text;
         if problem(tree.root_node()).is_some()
             && let Some((other, parsed)) = respelt(&text)
         {

@@ -1,0 +1,85 @@
+//! Ends of lines that the parser takes for blanks.
+//!
+//! In some scripts, for example `a | b | tee c` with `rm d` and `ls &> e` on the next lines, the parser joins a command
+//! with the lines after it, so that their commands look like arguments. A shell ends a command with its line.
+
+use super::syntax::parse;
+use super::word::children;
+use tree_sitter::{Node, Tree};
+
+/// Attempts to end joined lines; each ends all that the tree shows.
+const ROUNDS: usize = 8;
+
+/// Nodes in which an unquoted end of line ends the command.
+const ONE_LINE: [&str; 5] = ["command", "declaration_command", "unset_command", "variable_assignments", "file_redirect"];
+
+/// The text with a `;` where the parser joins two lines, and its tree. `None` if the parser gives up or still joins them.
+pub(super) fn parse_lines(text: String) -> Option<(String, Tree)> {
+    let mut text = text;
+    for _ in 0..ROUNDS {
+        let tree = parse(&text)?;
+        let joined = joined_lines(tree.root_node(), &text);
+        if joined.is_empty() {
+            return Some((text, tree));
+        }
+        for at in joined.into_iter().rev() {
+            text.insert(at, ';');
+        }
+    }
+    None
+}
+
+/// Where the tree takes the end of a line for a blank, in ascending order.
+fn joined_lines(root: Node<'_>, text: &str) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut work = vec![root];
+    while let Some(node) = work.pop() {
+        // most nodes are on one line
+        if node.start_position().row == node.end_position().row {
+            continue;
+        }
+        let parts = children(node);
+        if ONE_LINE.contains(&node.kind()) {
+            let gaps = parts.iter().zip(parts.iter().skip(1));
+            found.extend(gaps.filter_map(|(a, b)| line_end(text, a.end_byte(), b.start_byte())));
+        }
+        work.extend(parts);
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The first end of line between two parts that no `\` takes away.
+fn line_end(text: &str, from: usize, to: usize) -> Option<usize> {
+    let between = text.get(from..to)?;
+    let mut escaped = false;
+    for (at, c) in between.char_indices() {
+        if c == '\n' && !escaped {
+            return Some(from + at);
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    None
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_ends_with_its_line() {
+        let joined = "cat a | sort | tee b\nrm c\nls d &> e\n".to_owned();
+        assert_eq!(parse_lines(joined).unwrap().0, "cat a | sort | tee b;\nrm c;\nls d &> e\n");
+        let looped = "cat a | sort | tee b\ncd d && for i in 1; do rm c; done\n".to_owned();
+        assert_eq!(parse_lines(looped).unwrap().0, "cat a | sort | tee b;\ncd d && for i in 1; do rm c; done\n");
+    }
+
+    #[test]
+    fn what_the_shell_joins_stays_joined() {
+        for text in ["cat a \\\n  b\n", "x=(\n 1\n 2\n)\n", "cat <<E > f\nline\nE\nls\n", "a |\n b &&\n c\n", "f \"1\n2\" 3\n"] {
+            assert_eq!(parse_lines(text.to_owned()).unwrap().0, text);
+        }
+    }
+}
