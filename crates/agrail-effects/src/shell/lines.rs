@@ -11,7 +11,8 @@ use tree_sitter::{Node, Tree};
 const ROUNDS: usize = 8;
 
 /// Nodes in which an unquoted end of line ends the command.
-const ONE_LINE: [&str; 5] = ["command", "declaration_command", "unset_command", "variable_assignments", "file_redirect"];
+const ONE_LINE: [&str; 5] =
+    ["command", "declaration_command", "unset_command", "variable_assignments", "file_redirect"];
 
 /// The text with a `;` where the parser joins two lines, and its tree. `None` if the parser gives up or still joins them.
 pub(super) fn parse_lines(text: String) -> Option<(String, Tree)> {
@@ -29,7 +30,7 @@ pub(super) fn parse_lines(text: String) -> Option<(String, Tree)> {
     None
 }
 
-/// Where the tree takes the end of a line for a blank, in ascending order.
+/// The ends of the words after which the tree takes the end of a line for a blank, in ascending order.
 fn joined_lines(root: Node<'_>, text: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut work = vec![root];
@@ -38,10 +39,13 @@ fn joined_lines(root: Node<'_>, text: &str) -> Vec<usize> {
         if node.start_position().row == node.end_position().row {
             continue;
         }
-        let parts = children(node);
+        let mut parts = children(node);
         if ONE_LINE.contains(&node.kind()) {
+            parts.retain(|part| part.kind() != "comment");
+            let ends =
+                |a: &Node<'_>, b: &Node<'_>| ends_line(text.get(a.end_byte()..b.start_byte()).unwrap_or_default());
             let gaps = parts.iter().zip(parts.iter().skip(1));
-            found.extend(gaps.filter_map(|(a, b)| line_end(text, a.end_byte(), b.start_byte())));
+            found.extend(gaps.filter(|(a, b)| ends(a, b)).map(|(a, _)| a.end_byte()));
         }
         work.extend(parts);
     }
@@ -50,17 +54,17 @@ fn joined_lines(root: Node<'_>, text: &str) -> Vec<usize> {
     found
 }
 
-/// The first end of line between two parts that no `\` takes away.
-fn line_end(text: &str, from: usize, to: usize) -> Option<usize> {
-    let between = text.get(from..to)?;
-    let mut escaped = false;
-    for (at, c) in between.char_indices() {
-        if c == '\n' && !escaped {
-            return Some(from + at);
+/// Whether a line ends between two parts, by a line end that no `\` takes away.
+fn ends_line(between: &str) -> bool {
+    let (mut escaped, mut comment) = (false, false);
+    for c in between.chars() {
+        if c == '\n' && (comment || !escaped) {
+            return true;
         }
+        comment |= c == '#';
         escaped = c == '\\' && !escaped;
     }
-    None
+    false
 }
 
 #[cfg(test)]
@@ -72,13 +76,17 @@ mod tests {
     fn a_command_ends_with_its_line() {
         let joined = "cat a | sort | tee b\nrm c\nls d &> e\n".to_owned();
         assert_eq!(parse_lines(joined).unwrap().0, "cat a | sort | tee b;\nrm c;\nls d &> e\n");
+        let noted = "t=1 u=2 # a\\\n[ -h y ]\n".to_owned();
+        assert_eq!(parse_lines(noted).unwrap().0, "t=1 u=2; # a\\\n[ -h y ]\n");
         let looped = "cat a | sort | tee b\ncd d && for i in 1; do rm c; done\n".to_owned();
         assert_eq!(parse_lines(looped).unwrap().0, "cat a | sort | tee b;\ncd d && for i in 1; do rm c; done\n");
     }
 
     #[test]
     fn what_the_shell_joins_stays_joined() {
-        for text in ["cat a \\\n  b\n", "x=(\n 1\n 2\n)\n", "cat <<E > f\nline\nE\nls\n", "a |\n b &&\n c\n", "f \"1\n2\" 3\n"] {
+        for text in
+            ["cat a \\\n  b\n", "x=(\n 1\n 2\n)\n", "cat <<E > f\nline\nE\nls\n", "a |\n b &&\n c\n", "f \"1\n2\" 3\n"]
+        {
             assert_eq!(parse_lines(text.to_owned()).unwrap().0, text);
         }
     }

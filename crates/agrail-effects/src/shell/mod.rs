@@ -15,10 +15,8 @@
 
 mod braces;
 mod branch;
-mod buildtool;
 mod builtins;
 pub mod command;
-mod compose;
 mod container;
 mod content;
 mod decided;
@@ -30,10 +28,8 @@ mod git;
 mod interpreter;
 mod lines;
 mod loops;
-mod make;
 pub(crate) mod normal;
 mod output;
-mod packages;
 mod parameter;
 mod privilege;
 mod project;
@@ -52,7 +48,6 @@ mod text;
 mod typed;
 mod variable;
 pub mod word;
-mod workspace;
 mod wrappers;
 
 use super::{BROUGHT, CHANGED, Cause, Detail, Effect, Target, UNKNOWN_SPAN, Verb};

@@ -25,9 +25,10 @@ pub(super) fn parse(source: &str) -> Option<Tree> {
 fn respelt(text: &str) -> Option<(String, Tree)> {
     let looped = loop_over_arguments(text);
     let both = looped.as_deref().and_then(plainer);
-    [looped, plainer(text), both].into_iter().flatten().find_map(|other| {
-        parse_lines(other).filter(|(_, tree)| problem(tree.root_node()).is_none())
-    })
+    [looped, plainer(text), both]
+        .into_iter()
+        .flatten()
+        .find_map(|other| parse_lines(other).filter(|(_, tree)| problem(tree.root_node()).is_none()))
 }
 
 impl Shell<'_> {

@@ -1,6 +1,6 @@
 //! Compose files: what the services get of this machine.
 
-use super::container::Mount;
+use super::Mount;
 use serde_json::Value;
 
 /// Keys of a service that give it nothing of the host; anything else counts as reaching it.

@@ -6,8 +6,8 @@
 //! `package.json` nothing runs. With `--filter`, `-r` or `--workspaces`, the scripts of all members of the workspace count,
 //! whichever the filter selects.
 
-use super::command::quote_all;
-use super::{Output, Shell, UNKNOWN_SPAN};
+use crate::shell::command::quote_all;
+use crate::shell::{Output, Shell, UNKNOWN_SPAN};
 use crate::{Cause, Effect, Target, Verb};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
@@ -276,12 +276,12 @@ impl Shell<'_> {
         }
         let mut folder = start;
         for _ in 0..ABOVE {
-            let path = super::tidy(&format!("{folder}/package.json"));
+            let path = crate::shell::tidy(&format!("{folder}/package.json"));
             match self.read_contents(&path) {
                 Ok(contents) => {
                     let mut scripts: Scripts = BTreeMap::new();
                     for content in contents {
-                        self.reading.scripts.push((path.clone(), super::source::digest(&content)));
+                        self.reading.scripts.push((path.clone(), crate::shell::source::digest(&content)));
                         let Ok(Value::Object(mut package)) = serde_json::from_slice(&content) else {
                             self.unknown(Cause::Parse, &path, program);
                             return None;
@@ -314,7 +314,7 @@ impl Shell<'_> {
     fn other_form(&self, folder: &str) -> bool {
         let forms = ["package.json5", "package.yaml"];
         forms.iter().any(|form| {
-            let read = self.read_contents(&super::tidy(&format!("{folder}/{form}")));
+            let read = self.read_contents(&crate::shell::tidy(&format!("{folder}/{form}")));
             !read.is_err_and(|unread| unread.is_missing())
         })
     }

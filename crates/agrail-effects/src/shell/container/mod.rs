@@ -6,12 +6,14 @@
 //! mounts, so only a command that looks is confined there. A compose file is read; its services are judged in the same
 //! way.
 
+mod compose;
+
 use super::command::quote_all;
-use super::compose::{Service, services};
 use super::{FileSource, ReadError, Shell, UNKNOWN_SPAN, tidy};
 use crate::role::Role;
 use crate::table::Bound;
 use crate::{Detail, Effect, Kind, Target, Verb};
+use compose::{Service, services};
 
 /// Programs whose containers see of this machine only what their options and files say.
 const ENGINES: [&str; 7] = ["docker", "docker-compose", "kubectl", "nerdctl", "oc", "podman", "podman-compose"];

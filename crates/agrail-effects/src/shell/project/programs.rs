@@ -1,8 +1,8 @@
 //! Programs of the project itself: console scripts, binaries of its packages, and aliases of cargo.
 
-use super::command::PROGRAM_FOLDERS;
-use super::content::Content;
-use super::{Output, Shell, UNKNOWN_SPAN};
+use crate::shell::command::PROGRAM_FOLDERS;
+use crate::shell::content::Content;
+use crate::shell::{Output, Shell, UNKNOWN_SPAN};
 use crate::{Effect, Target, Verb};
 use serde_json::Value as Json;
 
@@ -31,7 +31,7 @@ const PLUGINS: [&str; 3] = ["cargo", "git", "kubectl"];
 impl Shell<'_> {
     /// Interprets a program without a row, if the project defines it or keeps it among its dependencies. It runs code of
     /// the project, like a test runner.
-    pub(super) fn project_program(&mut self, name: &str, arguments: &[String]) -> Option<Output> {
+    pub(in crate::shell) fn project_program(&mut self, name: &str, arguments: &[String]) -> Option<Output> {
         if name.is_empty() || name.contains(['/', UNKNOWN_SPAN]) || name.starts_with('.') {
             return None;
         }
@@ -51,7 +51,7 @@ impl Shell<'_> {
     /// The program of a path among the dependencies of the project: `.venv/bin/python` is `python`. Only what an installer
     /// puts there counts: a link to an installed interpreter or into `node_modules`, or a script that starts the package
     /// of that name. Anything else is read like every file that is run.
-    pub(super) fn dependency(&self, path: &str) -> Option<String> {
+    pub(in crate::shell) fn dependency(&self, path: &str) -> Option<String> {
         let (folder, program) = path.rsplit_once('/')?;
         if !self.dependency_folders().any(|place| place == folder)
             || crate::table::Table::shipped().row(program).is_none()
@@ -64,7 +64,7 @@ impl Shell<'_> {
         let installed = match folder.strip_suffix(".bin") {
             Some(modules) => real.starts_with(modules) && real != path,
             None if real == path => {
-                self.around.script(path, super::MAX_SOURCE).is_ok_and(|text| starts(&text, program))
+                self.around.script(path, crate::shell::MAX_SOURCE).is_ok_and(|text| starts(&text, program))
             }
             None => PROGRAM_FOLDERS.contains(&home) || VERSIONS.iter().any(|place| self.keeps(place, home)),
         };
@@ -78,7 +78,7 @@ impl Shell<'_> {
 
     /// Notes which of the effects since `from` install packages for the project alone: into its virtual environment, or,
     /// by a person's account in the folder of a project, packages by plain names or from the project itself.
-    pub(super) fn note_local(&mut self, program: &str, from: usize) {
+    pub(in crate::shell) fn note_local(&mut self, program: &str, from: usize) {
         // `pip3.11`, but not `pipx`
         let pip = program.strip_prefix("pip").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'));
         if !pip && program != "uv" {
@@ -106,7 +106,7 @@ impl Shell<'_> {
     }
 
     /// The outermost folder of the project that the working folder belongs to.
-    pub(super) fn project_root(&self) -> Option<String> {
+    pub(in crate::shell) fn project_root(&self) -> Option<String> {
         let marked = |folder: &String| {
             *folder != self.state.home
                 && (self.around.folder(&format!("{folder}/.git")) == Some(true)
@@ -144,7 +144,7 @@ impl Shell<'_> {
     }
 
     /// The file of a module of the project, as `python -m` would run it.
-    pub(super) fn project_module(&self, module: &str) -> Option<String> {
+    pub(in crate::shell) fn project_module(&self, module: &str) -> Option<String> {
         let path = module.replace('.', "/");
         if module.contains(UNKNOWN_SPAN) || path.starts_with('/') {
             return None;
@@ -154,12 +154,12 @@ impl Shell<'_> {
         ["", "src/"]
             .iter()
             .flat_map(|root| [format!("{near}/{root}{path}/__main__.py"), format!("{near}/{root}{path}.py")])
-            .find(|file| self.read_contents(&super::tidy(file)).is_ok())
+            .find(|file| self.read_contents(&crate::shell::tidy(file)).is_ok())
     }
 
     /// The subcommand of a program that is a program of its own, or an alias of the project: its name, and the words to
     /// run.
-    pub(super) fn plugin(&self, program: &str, arguments: &[String]) -> Option<(String, Vec<String>)> {
+    pub(in crate::shell) fn plugin(&self, program: &str, arguments: &[String]) -> Option<(String, Vec<String>)> {
         if !PLUGINS.contains(&program) {
             return None;
         }
@@ -196,7 +196,7 @@ impl Shell<'_> {
 
     fn defines(&self, folder: &str, name: &str) -> bool {
         let text = |file: &str| {
-            let contents = self.read_contents(&super::tidy(&format!("{folder}/{file}"))).ok()?;
+            let contents = self.read_contents(&crate::shell::tidy(&format!("{folder}/{file}"))).ok()?;
             String::from_utf8(contents.into_iter().next()?).ok()
         };
         let installed = || {
@@ -212,7 +212,7 @@ impl Shell<'_> {
 
     /// An alias of `.cargo/config.toml`, as words.
     fn cargo_alias(&self, folder: &str, name: &str) -> Option<Vec<String>> {
-        let path = super::tidy(&format!("{folder}/.cargo/config.toml"));
+        let path = crate::shell::tidy(&format!("{folder}/.cargo/config.toml"));
         let content = self.read_contents(&path).ok()?.into_iter().next()?;
         let file: toml::Table = toml::from_str(std::str::from_utf8(&content).ok()?).ok()?;
         match file.get("alias")?.get(name)? {
@@ -225,7 +225,7 @@ impl Shell<'_> {
 
 /// Whether there is a file; a program that is not a script counts, too.
 fn text_exists(shell: &Shell<'_>, path: &str) -> bool {
-    !shell.read_contents(&super::tidy(path)).is_err_and(|unread| unread.is_missing())
+    !shell.read_contents(&crate::shell::tidy(path)).is_err_and(|unread| unread.is_missing())
 }
 
 /// Whether a script is one that installers of Python packages generate for a program: it starts the package of that name

@@ -3,7 +3,7 @@
 //! A variable that is not set is empty, as in `make`; the result of a `make` function is not constant. A recipe is
 //! judged like any other script: unknown parts stay unknown.
 
-use super::{Output, ReadError, Shell, UNKNOWN_SPAN};
+use crate::shell::{Output, ReadError, Shell, UNKNOWN_SPAN};
 use crate::{Cause, Detail, Effect, Target, Verb};
 use std::collections::{HashMap, HashSet};
 
@@ -100,14 +100,17 @@ impl Shell<'_> {
         let names = file.map_or_else(|| vec!["GNUmakefile", "makefile", "Makefile"], |name| vec![name]);
         let mut why = ReadError::Missing("no makefile".to_owned());
         for name in &names {
-            let path =
-                if name.starts_with('/') { (*name).to_owned() } else { super::tidy(&format!("{folder}/{name}")) };
+            let path = if name.starts_with('/') {
+                (*name).to_owned()
+            } else {
+                crate::shell::tidy(&format!("{folder}/{name}"))
+            };
             match self.read_contents(&path) {
                 Ok(contents) => {
                     for content in &contents {
                         let mut effect = Effect::new(Verb::Execute, Target::Path(path.clone()), program);
                         "source".clone_into(&mut effect.operation);
-                        let digest = super::source::digest(content);
+                        let digest = crate::shell::source::digest(content);
                         self.reading.scripts.push((path.clone(), digest.clone()));
                         effect.detail = Detail::Digest(digest);
                         self.add(effect);
@@ -124,7 +127,7 @@ impl Shell<'_> {
                 }
             }
         }
-        let path = super::tidy(&format!("{folder}/{}", names.last().unwrap_or(&"Makefile")));
+        let path = crate::shell::tidy(&format!("{folder}/{}", names.last().unwrap_or(&"Makefile")));
         self.step(|| format!("cannot read {path}: {why}"));
         self.unread(&path, why, program);
         Vec::new()

@@ -4,8 +4,8 @@
 //! project's code anyway. So what it does on constant targets counts, what depends on the machine does not, and the
 //! arguments are those of the build tool. Where the tool comes from is in its settings, and has to be its registry.
 
-use super::content::Content;
-use super::{Output, Shell};
+use crate::shell::content::Content;
+use crate::shell::{Output, Shell};
 use crate::{Cause, Effect, Target, Verb};
 
 /// Names of the scripts, the files with their settings, and the hosts from which the tool may come.
@@ -25,7 +25,12 @@ const WRAPPERS: [(&str, &str, &[&str]); 2] = [
 impl Shell<'_> {
     /// Interprets the wrapper script at a path. `None` if the file is no such script, or something in this action writes
     /// it or its settings.
-    pub(super) fn wrapper_script(&mut self, path: &str, arguments: &[String], stdin: &Output) -> Option<Output> {
+    pub(in crate::shell) fn wrapper_script(
+        &mut self,
+        path: &str,
+        arguments: &[String],
+        stdin: &Output,
+    ) -> Option<Output> {
         let (folder, base) = path.rsplit_once('/')?;
         let (program, settings, hosts) = WRAPPERS.iter().find(|(program, ..)| *program == base)?;
         let text = self.own_text(path)?;
@@ -54,7 +59,7 @@ impl Shell<'_> {
     /// The text of a file that nothing in this action writes.
     fn own_text(&self, path: &str) -> Option<String> {
         let untouched = self.contents(path).iter().all(|content| matches!(content, Content::Before(at) if at == path));
-        let bytes = self.around.script(path, super::MAX_SOURCE).ok().filter(|_| untouched)?;
+        let bytes = self.around.script(path, crate::shell::MAX_SOURCE).ok().filter(|_| untouched)?;
         String::from_utf8(bytes).ok()
     }
 }

@@ -1,6 +1,6 @@
 //! The members of a workspace of JavaScript packages.
 
-use super::{Shell, tidy};
+use crate::shell::{Shell, tidy};
 use serde_json::Value;
 
 /// How many folders above the working folder may be the root of the workspace.
@@ -15,7 +15,7 @@ const LONGEST: usize = 64 * 1024;
 impl Shell<'_> {
     /// The root of the workspace that a folder belongs to, and the folders of its members; `None` if they are not known
     /// or too many.
-    pub(super) fn members(&self, start: &str) -> Option<(String, Vec<String>)> {
+    pub(in crate::shell) fn members(&self, start: &str) -> Option<(String, Vec<String>)> {
         let above = |folder: &String| folder.rsplit_once('/').map(|(above, _)| above.to_owned());
         let mut folders = std::iter::successors(Some(start.to_owned()), above).take(ABOVE);
         let (root, patterns) = folders.find_map(|folder| Some((folder.clone(), self.patterns(&folder)?)))?;
