@@ -39,6 +39,7 @@ fn script(language: Language, numbers: &[u64]) -> Result<String> {
     for (name, text) in FILES {
         script.push_str(&format!("printf %s {} > {}\n", shlex::try_quote(text)?, shlex::try_quote(name)?));
     }
+    script.push_str("chmod +x *.sh\n");
     for number in numbers {
         let source = language.program(*number).source;
         script.push_str(&format!(

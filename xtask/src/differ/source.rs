@@ -11,7 +11,7 @@ pub struct Program {
 }
 
 /// Files that are there before a program runs, and their content.
-pub const FILES: [(&str, &str); 9] = [
+pub const FILES: [(&str, &str); 14] = [
     ("a.txt", "one two\nthree\n"),
     ("b.txt", "b.out\nd/e.out\n"),
     ("c.log", "line 1\nline 2\n"),
@@ -21,6 +21,20 @@ pub const FILES: [(&str, &str); 9] = [
     ("with space.txt", "space\n"),
     ("run.sh", "touch from-run \"$1\"\n"),
     ("more.sh", "touch from-more\nNAME=sourced.out\n"),
+    ("v.txt", "word\n"),
+    (
+        "here.sh",
+        "#!/bin/bash\nDIR=\"$(cd \"$(dirname \"${BASH_SOURCE[0]:-$0}\")\" > /dev/null && pwd)\"\ntouch \"$DIR/from-here\"\ncd \"$(dirname \"$0\")/d\" && touch in-d\n",
+    ),
+    (
+        "args.sh",
+        "#!/bin/bash\nNAME=none\nwhile [[ $# -gt 0 ]]; do\n  case \"$1\" in\n    --name) NAME=\"$2\"; shift 2 ;;\n    --name=*) NAME=\"${1#*=}\"; shift ;;\n    -q) touch quiet; shift ;;\n    *) REST=\"$1\"; shift ;;\n  esac\ndone\ntouch \"$NAME.arg\" \"${REST:-no}.rest\"\n",
+    ),
+    (
+        "lib.sh",
+        "make_one() {\n  local r=\"$1\"\n  touch \"$r.lib\"\n  last=\"$r\"\n}\nmake_two() { make_one \"$1\"; make_one \"$2\"; }\n",
+    ),
+    ("state.sh", "OLD=$PWD\nPLACE=pl\ncd d/g\n"),
 ];
 /// The folder in which programs run.
 pub const WORK: &str = "/home/user/work";
