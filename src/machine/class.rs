@@ -247,6 +247,8 @@ pub(crate) fn classify(path: &str, who: &Account, homes: &[(String, String)]) ->
             (Class::SystemBinary, false)
         }
         ["lib" | "usr", .., "systemd", "system" | "user", _] | ["lib", "systemd", ..] => (Class::Persistence, false),
+        // what the administrator of this machine has added to it
+        ["usr", "local", "lib" | "lib64" | "share" | "include" | "src" | "etc", _, ..] => (Class::SystemData, false),
         [library, ..] if matches!(*library, "lib" | "lib32" | "lib64" | "libx32" | "usr" | "System") => {
             (Class::SystemLibrary, alone)
         }

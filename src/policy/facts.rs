@@ -177,6 +177,8 @@ facts! {
         recursive "recursive" "recursive": bool,
         /// Existing files are kept, not replaced.
         keep "keep" "keep": bool,
+        /// The file that replaces the target has its name and an ending: `x.conf.new` for `x.conf`.
+        update "update" "update": bool,
         /// It runs with elevated privileges (`sudo`).
         privileged "privileged" "privileged": bool,
         /// It runs as the superuser, by identity or by `sudo`.

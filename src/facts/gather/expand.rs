@@ -96,6 +96,21 @@ impl View<'_> {
         names.into_iter().filter(|name| !name.is_empty()).map(on).collect()
     }
 
+    /// The class of a path whose last part is constant, whatever folders its other parts are: `/proc/*/environ`. `None` if
+    /// that is the class of its constant part.
+    pub(super) fn ends_as(&self, folder: &str, path: &str) -> Option<Class> {
+        let special = |part: &str| part.contains(['*', '?', '[', UNKNOWN_SPAN]);
+        let parts: Vec<&str> = path.split('/').collect();
+        if parts.last().is_none_or(|last| last.is_empty() || special(last)) {
+            return None;
+        }
+        let named: Vec<&str> = parts.iter().map(|part| if special(part) { "x" } else { part }).collect();
+        let environment = self.environment?;
+        let (class, _) = environment.class(&named.join("/"), self.account);
+        let (of_folder, _) = environment.class(folder, self.account);
+        (class.weight() > of_folder.weight()).then_some(class)
+    }
+
     /// The most protected class among the files that match a pattern in the last part of a path.
     pub(super) fn matched(&self, folder: &str, path: &str) -> Option<Class> {
         let last = path.strip_prefix(folder)?.trim_start_matches('/');

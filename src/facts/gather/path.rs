@@ -13,7 +13,7 @@ impl View<'_> {
     /// The facts about a path.
     pub(super) fn path(&self, effect: &Effect, path: &str, query: &mut EffectFacts) {
         let constant = constant_folder(path);
-        let likeliest = constant.and_then(|folder| self.matched(folder, path));
+        let likeliest = constant.and_then(|folder| self.matched(folder, path).or_else(|| self.ends_as(folder, path)));
         if constant.is_none() && (path.starts_with(UNKNOWN_SPAN) || !path.starts_with('/')) {
             query.unresolved = true;
             query.class = TargetClass::Unresolved;
@@ -42,7 +42,9 @@ impl View<'_> {
             _ if query.runs_as_root && facts.parent != Some(false) => Known::Yes,
             _ => Known::from(access),
         };
-        query.irreplaceable = self.is_irreplaceable(query, looked_at);
+        query.irreplaceable = self.is_irreplaceable(query, looked_at)
+            || self.behind_link(effect, looked_at, &facts).is_some_and(|path| self.is_irreplaceable(query, &path));
+        query.update = effect.program == "mv" && is_update(&effect.incoming, path);
         if effect.verb == Verb::Overwrite && facts.kind == Some(FileKind::Directory) && !query.is_prefix {
             query.into_existing_dir = true;
             query.rename = self.rename;
@@ -50,6 +52,19 @@ impl View<'_> {
         } else {
             query.rename = self.rename && effect.verb == Verb::Overwrite;
         }
+    }
+
+    /// What a path is behind links: the path that the effect changes, if it is another one. To delete a link deletes the
+    /// link alone.
+    fn behind_link(&self, effect: &Effect, path: &str, facts: &PathFacts) -> Option<String> {
+        let path = path.trim_end_matches('/');
+        let real = if effect.verb == Verb::Delete && !effect.target.name().ends_with(['/', '*']) {
+            let (folder, name) = path.rsplit_once('/')?;
+            format!("{}/{name}", self.environment?.path(folder, self.account).resolved.trim_end_matches('/'))
+        } else {
+            facts.resolved.clone()
+        };
+        (!real.is_empty() && real != path).then_some(real)
     }
 
     /// Sets the class of a path: the most protected one of its own, of a file that a pattern matches (`likeliest`) and
@@ -173,6 +188,16 @@ impl View<'_> {
         }
         found
     }
+}
+
+/// Whether a file takes the place of one whose name it has, with an ending: `x.conf.new` of `x.conf`.
+fn is_update(incoming: &[String], path: &str) -> bool {
+    let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let [from] = incoming else { return false };
+    !name.is_empty()
+        && from
+            .strip_prefix(name)
+            .is_some_and(|rest| rest == "~" || rest.len() > 1 && rest.starts_with(['.', '-', '_']))
 }
 
 /// Whether the account has the access that a verb needs on a constant path.

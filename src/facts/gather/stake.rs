@@ -4,7 +4,7 @@ use super::View;
 use super::names::{above, is_below};
 use crate::effect::Verb;
 use crate::machine::Class;
-use crate::policy::{EffectFacts, Known};
+use crate::policy::{EffectFacts, Known, TargetType};
 
 /// The folders of a home for the user's own documents, by the XDG user directories.
 const DOCUMENTS: [&str; 9] =
@@ -39,7 +39,10 @@ impl View<'_> {
     /// repository, that no tool makes again, and that the request does not name.
     /// `path`: its constant part. A file that lies directly in the home is no such data.
     pub(super) fn is_irreplaceable(&self, query: &EffectFacts, path: &str) -> bool {
-        if !matches!(query.verb, Verb::Delete | Verb::Encrypt)
+        // a new content replaces the one that a file has; what is put into a folder replaces nothing that is known
+        let replaces = matches!(query.verb, Verb::Write | Verb::Overwrite)
+            && (query.is_prefix && query.verb == Verb::Write || query.target_type == TargetType::File);
+        if !matches!(query.verb, Verb::Delete | Verb::Encrypt) && !replaces
             || query.exists != Known::Yes
             || !query.class.is(Class::OwnHome)
         {
@@ -51,6 +54,10 @@ impl View<'_> {
         let documents = inside.split('/').next().is_some_and(|first| DOCUMENTS.contains(&first));
         let hidden = |part: &str| part.starts_with('.') && part.len() > 1;
         let again = |part: &str| hidden(part) || MADE_AGAIN.contains(&part.to_ascii_lowercase().as_str());
+        // everything below the home
+        if inside.is_empty() && query.recursive && query.is_prefix {
+            return true;
+        }
         if inside.is_empty() || inside.split('/').any(again) {
             return false;
         }
@@ -91,8 +98,92 @@ impl View<'_> {
     }
 }
 
-/// Whether the request names the path by its last part, as a word.
+/// Words of a request that only looks at something.
+const LOOKS: [&str; 24] = [
+    "analyse",
+    "analyze",
+    "check",
+    "compare",
+    "count",
+    "describe",
+    "display",
+    "explain",
+    "find",
+    "how",
+    "inspect",
+    "list",
+    "look",
+    "print",
+    "read",
+    "review",
+    "search",
+    "see",
+    "show",
+    "summarise",
+    "summarize",
+    "tell",
+    "view",
+    "what",
+];
+/// Beginnings of words of a request that changes something.
+const CHANGES: [&str; 40] = [
+    "archiv",
+    "chang",
+    "clean",
+    "clear",
+    "convert",
+    "creat",
+    "delet",
+    "discard",
+    "drop",
+    "edit",
+    "empt",
+    "encrypt",
+    "eras",
+    "export",
+    "fix",
+    "format",
+    "free",
+    "generat",
+    "merg",
+    "mov",
+    "organi",
+    "overwrit",
+    "prun",
+    "purg",
+    "regenerat",
+    "remov",
+    "renam",
+    "replac",
+    "reset",
+    "restor",
+    "rewrit",
+    "rm",
+    "save",
+    "shrink",
+    "sort",
+    "sync",
+    "tid",
+    "trash",
+    "truncat",
+    "updat",
+];
+
+/// Whether the request only looks: it says so, and says nothing of a change.
+fn only_looks(request: &str) -> bool {
+    let words = crate::effect::words::words(request);
+    let changes = |word: &String| {
+        CHANGES.iter().any(|begin| word.starts_with(begin))
+            || matches!(word.as_str(), "wipe" | "write" | "rid" | "undo")
+    };
+    words.iter().any(|word| LOOKS.contains(&word.as_str())) && !words.iter().any(changes)
+}
+
+/// Whether the request names the path by its last part, as a word, for more than a look.
 fn names(request: &str, path: &str) -> bool {
+    if only_looks(request) {
+        return false;
+    }
     let Some(last) = path.trim_end_matches('/').rsplit('/').next().filter(|last| last.len() > 2) else { return false };
     let (request, last) = (request.to_lowercase(), last.to_lowercase());
     let mut found = request.match_indices(&last);
@@ -113,6 +204,8 @@ mod tests {
         assert!(names("delete the Documents folder", "/home/a/Documents"));
         assert!(names("remove old/thesis.tex", "/home/a/old/thesis.tex"));
         assert!(!names("tidy up", "/home/a/Documents"));
+        assert!(!names("list the documents", "/home/a/Documents"));
+        assert!(names("list the documents and remove them", "/home/a/Documents"));
         assert!(!names("documentsX", "/home/a/Documents"));
     }
 }
