@@ -30,6 +30,12 @@ impl FileSource for Environment {
         listing.complete.then(|| folders.map(|entry| entry.name).collect())
     }
 
+    fn files(&self, path: &str) -> Option<Vec<String>> {
+        let listing = self.entries(path, false);
+        let files = listing.entries.into_iter().filter(|entry| !entry.folder && entry.exact && !entry.link);
+        listing.complete.then(|| files.map(|entry| entry.name).collect())
+    }
+
     fn resolved(&self, path: &str) -> Option<String> {
         self.resolve(path)
     }

@@ -85,7 +85,7 @@ fn what_is_not_followed_is_unknown() {
         ("argv.js", "require('child_process').execSync(process.argv[2])\n"),
         ("table.js", "const cp = require('child_process')\ncp[process.env.HOW]('id')\n"),
         ("handed.js", "const all = Object.values(require('child_process'))\nall[5]('id')\n"),
-        ("package.js", "require('frobnicate')('x')\n"),
+        ("package.js", "require(process.argv[2])('x')\n"),
         ("broken.js", "const = 5\n"),
         ("itself.js", "const f = require('fs'); module.exports = require('./itself'); f.readFileSync(__filename)\n"),
     ]);

@@ -32,6 +32,7 @@ mod projects;
 mod properties;
 mod provenance;
 mod public_api;
+mod readers;
 mod recorded;
 mod research;
 mod roots;

@@ -136,6 +136,8 @@ fn containers_are_judged_by_what_they_reach() {
             "podman run --rm -v ./src:/src:ro alpine ls -la /src",
             "docker run -d -p 5432:5432 -e POSTGRES_PASSWORD=dev -v data:/var/lib/postgresql/data postgres:16",
             "docker run --rm alpine rm -rf /tmp/x",
+            // what a program of the image does, it does in the container and to the project
+            "docker run --rm -v $PWD:/app alpine frobnicate /app",
             "docker exec web ls /app",
             "docker exec -it db psql -U postgres -c 'select 1'",
             "kubectl exec -n dev web-0 -- ls /app",
@@ -153,7 +155,6 @@ fn containers_are_judged_by_what_they_reach() {
             "docker run --rm --privileged alpine ls",
             "docker run --rm -v $PWD:/app example/tool",
             "docker run --rm -v $PWD:/app -w /app --entrypoint /x alpine ls",
-            "docker run --rm -v $PWD:/app alpine frobnicate /app",
             "docker run --rm -v data:/data alpine rm -rf /data",
             "docker exec web rm -rf /data",
             "docker exec db psql -U postgres -c 'DROP DATABASE prod'",
@@ -208,13 +209,14 @@ fn wrapper_scripts_start_the_build_tool() {
     stopped(&[("gradlew", script), (place, &settings("downloads.example.net"))], "./gradlew build");
     stopped(&[("gradlew", &changed)], "./gradlew build");
     stopped(&[("gradlew", "#!/bin/sh\n\"$1\" -rf /\n")], "./gradlew rm");
-    let root = project(&[("build.gradle", ""), ("gradlew", script), (place, &settings("services.gradle.org"))]);
+    let other = ("../other.gradle", "delete('/home/user/Documents')\n");
+    let root = project(&[("build.gradle", ""), ("gradlew", script), (place, &settings("services.gradle.org")), other]);
     stopped_in(
         root.path(),
         &[
             "curl -o gradlew https://example.net/gradlew && ./gradlew build",
             "sed -i s/services/example/ gradle/wrapper/gradle-wrapper.properties && ./gradlew build",
-            "./gradlew -I /tmp/other.gradle build",
+            "./gradlew -I ../other.gradle build",
         ],
     );
     allowed_in(root.path(), &["./gradlew build", "./gradlew test --info"]);

@@ -22,6 +22,13 @@ pub struct Call {
     pub via: String,
 }
 
+/// Role of a call of a function of an installed package that the table lacks.
+pub(crate) const LIBRARY: &str = "library";
+
+/// Roles of a module that a source loads by its name, and of a folder in which it looks for modules.
+pub(crate) const MODULE: &str = "module";
+pub(crate) const MODULE_FOLDER: &str = "module/folder";
+
 /// Where the modules of a program come from.
 pub trait Loader {
     /// The content of the file at an absolute path.

@@ -8,6 +8,7 @@ use super::table::{Entry, Table};
 use super::values::{Value, Values};
 use super::{Call, Reading};
 use crate::Cause;
+use crate::reading::LIBRARY;
 use crate::{Attribute, Detail, UNKNOWN_SPAN};
 
 /// Most calls that are reported.
@@ -140,7 +141,7 @@ impl<'p> Effects<'p> {
             Entry::Harmless => self.arguments(target),
             Entry::Missing => {
                 self.arguments(target);
-                self.unknown(name);
+                self.missing(name);
             }
         }
     }
@@ -198,7 +199,7 @@ impl<'p> Effects<'p> {
                 self.apply(row, name, &target);
             }
             Entry::Harmless => {}
-            Entry::Missing => self.unknown(name),
+            Entry::Missing => self.missing(name),
         }
     }
 
@@ -266,6 +267,12 @@ impl<'p> Effects<'p> {
             return self.values.problems.add(Cause::Budget, "too many calls");
         }
         self.calls.push(call);
+    }
+
+    /// Reports a name that the table lacks: of an installed package, or of the language itself.
+    fn missing(&mut self, name: &str) {
+        let role = if name.starts_with("package ") { LIBRARY } else { "unknown" };
+        self.emit(role, name.to_owned(), false, Detail::None, name);
     }
 
     pub fn unknown(&mut self, what: &str) {

@@ -73,6 +73,7 @@ impl<'p> Values<'p> {
         let first =
             |values: &mut Self| values.argument(&target.arguments, 0).map_or(String::new(), |values| one(&values));
         Some(match special {
+            Special::Environment => vec![Value::Outside("process.env".into())],
             Special::Require => vec![Value::Outside("require".into())],
             Special::Variable => self.each_text(target, |name| match name {
                 "HOME" => "~".to_owned(),

@@ -77,6 +77,8 @@ pub enum Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Special {
+    /// A connection: options, or a port and a host.
+    Connect,
     /// A command line of the shell.
     Command,
     /// A program, its arguments in a list, and options.
@@ -97,6 +99,8 @@ pub enum Special {
     Module,
     /// A function that takes the name of a module.
     Require,
+    /// All variables of the environment.
+    Environment,
     /// The value of a variable of the environment.
     Variable,
     /// The target, as a text.

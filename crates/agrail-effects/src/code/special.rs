@@ -29,24 +29,21 @@ impl<'p> Effects<'p> {
                     self.unknown("source that may change this program");
                 }
             }
+            Special::Connect => {
+                let at =
+                    |values: &mut Self, place| values.values.argument(&target.arguments, place).map(|all| one(&all));
+                let (port, host) = (at(self, 0).unwrap_or_default(), at(self, 1));
+                let named = self.values.option(&target.arguments, "host").map(|values| one(&values));
+                let address = match host.filter(|_| port.parse::<u16>().is_ok()) {
+                    Some(host) => format!("{host}:{port}"),
+                    None => named.unwrap_or_else(|| UNKNOWN_SPAN.to_string()),
+                };
+                self.emit("connect", address, false, Detail::None, name);
+            }
             Special::Request => self.request(name, target),
             Special::Kill => self.kill(name, target),
             Special::Open => self.open(name, target),
-            Special::Module => {
-                for module in self.texts(target, 0) {
-                    let plain = !module.contains(UNKNOWN_SPAN) && matches!(name, "require" | "import");
-                    if module.starts_with(['.', '/']) && plain && !module.contains(['?', '#', '%']) {
-                        let path = self.values.program.units.get(target.unit).map_or("", |unit| unit.path.as_str());
-                        let near = if module.starts_with('.') && !path.is_empty() { super::folder(path) } else { "" };
-                        let path = if near.is_empty() { module } else { format!("{near}/{module}") };
-                        self.emit("scriptfile:js", path, false, Detail::None, name);
-                    } else if module.contains(UNKNOWN_SPAN) {
-                        self.unknown("a module whose name is not constant");
-                    } else if !self.values.table.is_own(&module) {
-                        self.unknown(&self.values.table.module(&module));
-                    }
-                }
-            }
+            Special::Module => self.module(name, target),
             Special::Temporary => {
                 for begin in self.texts(target, 0) {
                     self.emit("create", begin + &UNKNOWN_SPAN.to_string(), false, Detail::None, name);
@@ -54,6 +51,7 @@ impl<'p> Effects<'p> {
             }
             // only their results matter
             Special::Require
+            | Special::Environment
             | Special::Variable
             | Special::Text
             | Special::Identity
@@ -65,6 +63,25 @@ impl<'p> Effects<'p> {
             | Special::Characters
             | Special::Decode
             | Special::Buffer => {}
+        }
+    }
+
+    /// Modules that are loaded by their names.
+    fn module(&mut self, name: &str, target: &Target<'p>) {
+        for module in self.texts(target, 0) {
+            let plain = !module.contains(UNKNOWN_SPAN) && matches!(name, "require" | "import");
+            if module.starts_with(['.', '/']) && plain && !module.contains(['?', '#', '%']) {
+                let path = self.values.program.units.get(target.unit).map_or("", |unit| unit.path.as_str());
+                let near = if module.starts_with('.') && !path.is_empty() { super::folder(path) } else { "" };
+                let path = if near.is_empty() { module } else { format!("{near}/{module}") };
+                self.emit("scriptfile:js", path, false, Detail::None, name);
+            } else if module.contains(UNKNOWN_SPAN) && module.ends_with(".json") {
+                // data, wherever it is
+            } else if module.contains(UNKNOWN_SPAN) {
+                self.unknown("a module whose name is not constant");
+            } else if !self.values.table.is_own(&module) {
+                self.unknown(&self.values.table.module(&module));
+            }
         }
     }
 

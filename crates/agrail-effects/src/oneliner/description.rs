@@ -33,6 +33,13 @@ pub struct Description {
     pub inert: String,
     /// Methods without effects of any object that inert words make.
     pub methods: String,
+    /// Words after which the name of a module follows.
+    pub modules: String,
+    /// Ways to write the folder of the user.
+    pub homes: Vec<String>,
+    /// Functions that make a path of their arguments, and those that return the path that they get.
+    pub joins: String,
+    pub same: String,
     /// Words with an effect of their own, which a definition does not take from them; their effect is unknown.
     pub acts: String,
     /// Variables whose change has an effect.

@@ -25,6 +25,10 @@ pub enum Place {
     Words,
     /// The name itself.
     Name,
+    /// All texts up to the end of the statement: `new("sh").arg("-c")`.
+    Chain,
+    /// The value before a method: `"ls".execute()`, `File("a").delete()`.
+    Receiver,
 }
 
 /// A language.
@@ -45,6 +49,10 @@ pub struct Language {
     pub inert: HashSet<String>,
     pub methods: HashSet<String>,
     pub acts: HashSet<String>,
+    pub modules: HashSet<String>,
+    pub homes: Vec<Vec<char>>,
+    pub joins: HashSet<String>,
+    pub same: HashSet<String>,
     pub variables: HashSet<String>,
     pub callbacks: BTreeMap<String, usize>,
     pub rows: HashMap<String, Row>,
@@ -76,6 +84,10 @@ impl Language {
             inert: set(&from.inert),
             methods: set(&from.methods),
             acts: set(&from.acts),
+            homes: from.homes.iter().map(|home| home.chars().collect()).collect(),
+            modules: set(&from.modules),
+            joins: set(&from.joins),
+            same: set(&from.same),
             variables: set(&from.variables),
             comments: from.comments,
             blocks: from.blocks,
@@ -128,6 +140,8 @@ impl Row {
             "each" => Place::Each,
             "words" => Place::Words,
             "name" => Place::Name,
+            "chain" => Place::Chain,
+            "receiver" => Place::Receiver,
             index => Place::At(index.parse().ok()?),
         };
         Some(Row { role: role.to_owned(), recursive, place })
@@ -143,7 +157,7 @@ mod tests {
     #[test]
     fn every_description_is_valid() {
         let all: BTreeMap<String, Description> = postcard::from_bytes(COMPILED).unwrap();
-        assert_eq!(all.len(), 10);
+        assert_eq!(all.len(), 13);
         for (name, description) in all {
             for row in description.calls.values() {
                 let row = Row::parse(row).unwrap_or_else(|| panic!("{name}: {row}"));

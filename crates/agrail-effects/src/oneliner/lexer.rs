@@ -126,10 +126,26 @@ impl Lexer<'_> {
         }
     }
 
+    /// The length of a way to write the user's folder that begins here.
+    pub fn home(&self) -> Option<usize> {
+        let inside =
+            self.at.checked_sub(1).and_then(|at| self.chars.get(at)).is_some_and(|c| self.is_word(*c) || *c == '.');
+        let rest = self.chars.get(self.at..).unwrap_or_default();
+        let homes = self.language.homes.iter().filter(|home| !inside && rest.starts_with(home));
+        homes.map(Vec::len).find(|length| rest.get(*length).is_none_or(|next| !self.is_word(*next)))
+    }
+
     fn next(&mut self) {
         let Some(c) = self.peek(0) else { return };
+        if let Some(length) = self.home() {
+            self.at += length;
+            return self.tokens.push(Token::Text("~".to_owned()));
+        }
         if c == '\n' || c == ';' && !self.language.comments.iter().any(|mark| mark == ";") {
-            self.tokens.push(Token::Break);
+            // named arguments of Julia
+            let named =
+                c == ';' && self.language.name == "julia" && self.brackets.last().is_some_and(|(open, _)| *open == '(');
+            self.tokens.push(if named { Token::Mark(",".to_owned()) } else { Token::Break });
             self.at += 1;
         } else if c.is_whitespace() {
             self.at += 1;

@@ -22,8 +22,15 @@ mod tests;
 use crate::reading::Reading;
 use language::Language;
 
+/// Begins the target of a call that is relative to the folder of the source itself.
+pub const OWN_FOLDER: &str = "__DIR__";
 /// Longest source that is read, in bytes.
 const MAX_SOURCE: usize = 64 * 1024;
+
+/// Whether a module is listed as one without effects.
+pub fn is_known(language: &str, module: &str) -> bool {
+    Language::named(language).is_some_and(|language| language.is_inert(module) || language.keywords.contains(module))
+}
 
 /// The effects of source in a language; `None` if nothing is known about the language.
 pub fn extract_effects(language: &str, source: &str) -> Option<Reading> {

@@ -16,11 +16,14 @@ pub struct Own {
     pub texts: HashMap<String, String>,
     /// Names that get values in other ways than an assignment of their own.
     loose: HashSet<String>,
+    /// Functions that make a path of their arguments, and those that return the path that they get.
+    pub joins: HashSet<String>,
+    pub same: HashSet<String>,
 }
 
 /// Finds all definitions.
 pub fn find(language: &Language, tokens: &[Token]) -> Own {
-    let mut own = Own::default();
+    let mut own = Own { joins: language.joins.clone(), same: language.same.clone(), ..Own::default() };
     let mut values: HashMap<String, Vec<Option<String>>> = HashMap::new();
     for (at, token) in tokens.iter().enumerate() {
         match token {

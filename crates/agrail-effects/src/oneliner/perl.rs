@@ -9,8 +9,11 @@ impl Lexer<'_> {
         let begins_line = self.at.checked_sub(1).and_then(|at| self.chars.get(at)).is_none_or(|c| *c == '\n');
         match (self.peek(0), self.peek(1)) {
             (Some('='), Some(next)) if begins_line && next.is_alphabetic() => {
-                self.problem("documentation in the source");
-                false
+                // documentation up to `=cut`
+                let rest: String = self.chars.iter().skip(self.at).collect();
+                let end = rest.find("\n=cut").map(|end| rest.get(..end + 5).unwrap_or_default().chars().count());
+                self.at = end.map_or(self.chars.len(), |end| self.at + end);
+                true
             }
             (Some('<'), Some('<'))
                 if self.wants_value() || self.is_vague() || self.peek(2).is_some_and(|c| "\"'~".contains(c)) =>

@@ -50,8 +50,16 @@ impl Lexer<'_> {
                     Some('[') => ']',
                     _ => '}',
                 };
-                self.code(close);
-                text.push(UNKNOWN_SPAN);
+                match self.home().filter(|length| self.peek(*length) == Some(close)) {
+                    Some(length) => {
+                        self.at += length + 1;
+                        text.push('~');
+                    }
+                    None => {
+                        self.code(close);
+                        text.push(UNKNOWN_SPAN);
+                    }
+                }
             } else if quote.variables.contains(c)
                 && self.peek(1).is_some_and(|c| c.is_alphanumeric() || "_&!.,/".contains(c))
             {

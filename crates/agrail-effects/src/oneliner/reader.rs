@@ -6,8 +6,9 @@ use super::language::{Language, Place, Row};
 use super::lexer::Token;
 use super::own::{self, Own};
 use super::redirects;
-use crate::reading::{Call, Problems, Reading, quote};
+use crate::reading::{Call, MODULE, MODULE_FOLDER, Problems, Reading, quote};
 use crate::{Cause, Detail, UNKNOWN_SPAN};
+use std::collections::HashSet;
 
 /// Most calls of one source.
 const MAX_CALLS: usize = 64;
@@ -15,7 +16,7 @@ const MAX_CALLS: usize = 64;
 /// Reads the tokens of a source.
 pub fn read(language: &Language, tokens: &[Token], problems: Problems) -> Reading {
     let own = own::find(language, tokens);
-    let mut reader = Reader { language, tokens, own, calls: Vec::new(), problems };
+    let mut reader = Reader { language, tokens, own, calls: Vec::new(), problems, named: HashSet::new() };
     if language.has(Syntax::Redirects) {
         for (role, target) in redirects::find(&reader.own, tokens) {
             reader.emit(role, target, false, "a redirection");
@@ -34,6 +35,8 @@ struct Reader<'t> {
     own: Own,
     calls: Vec<Call>,
     problems: Problems,
+    /// Places of the names of modules.
+    named: HashSet<usize>,
 }
 
 impl<'t> Reader<'t> {
@@ -97,6 +100,8 @@ impl<'t> Reader<'t> {
                 matches!(self.get(at + 1), Some(Token::Variable(_) | Token::Word(_))) || self.is_mark(at + 1, &["&"])
             }
             ("php", "@") => true,
+            // `App\Support\Price`, `\strlen()`
+            ("php", "\\") => matches!(self.get(at + 1), Some(Token::Word(_))),
             _ => false,
         };
         if !fine {
@@ -161,6 +166,9 @@ impl<'t> Reader<'t> {
 
     fn word(&mut self, at: usize, word: &str) {
         let language = self.language;
+        if self.named.contains(&at) {
+            return;
+        }
         let member = matches!(self.before(at), Some(Token::Member));
         let mut name = word.to_owned();
         if member {
@@ -170,6 +178,9 @@ impl<'t> Reader<'t> {
                 _ => return self.method(at, word),
             }
         } else if matches!(self.get(at + 1), Some(Token::Member)) && language.is_space(word) {
+            return;
+        }
+        if language.modules.contains(&name) && self.module(at) {
             return;
         }
         let called = self.get(at + 1) == Some(&Token::Open('('));
@@ -195,6 +206,42 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// The name of a module after a word that loads it. Returns whether there is one.
+    fn module(&mut self, at: usize) -> bool {
+        let mut place = at + 1;
+        if self.get(place) == Some(&Token::Open('(')) {
+            place += 1;
+        }
+        let mut name = String::new();
+        match self.get(place) {
+            Some(Token::Text(text)) => name.clone_from(text),
+            _ => {
+                while let Some(Token::Word(part)) = self.get(place) {
+                    name.push_str(part);
+                    self.named.insert(place);
+                    if self.get(place + 1) != Some(&Token::Member) {
+                        break;
+                    }
+                    name.push('.');
+                    place += 2;
+                }
+            }
+        }
+        if name.is_empty() || name.contains(UNKNOWN_SPAN) {
+            return false;
+        }
+        let listed = self.language.is_inert(&name) || self.language.keywords.contains(&name);
+        if name == "lib" {
+            // `use lib 'folder'`
+            if let Some(Token::Text(folder)) = self.get(place + 1) {
+                self.emit(MODULE_FOLDER, folder.clone(), false, "lib");
+            }
+        } else if !listed {
+            self.emit(MODULE, name, false, "module");
+        }
+        true
+    }
+
     /// `package::function`.
     fn foreign_member(&mut self, package: &str, word: &str) {
         let base = matches!(package, "base" | "stats" | "utils" | "graphics");
@@ -207,6 +254,9 @@ impl<'t> Reader<'t> {
     /// A member of a value.
     fn method(&mut self, at: usize, word: &str) {
         let language = self.language;
+        if let Some(row) = language.rows.get(&format!(".{word}")) {
+            return self.row(at, row, word);
+        }
         let known = language.methods.contains(word)
             || self.own.functions.contains(word)
             || self.own.names.contains(word) && self.get(at + 1) != Some(&Token::Open('('));
@@ -254,6 +304,8 @@ impl<'t> Reader<'t> {
                 items.map(|item| arguments::text(&self.own, item)).collect()
             }
             Place::Words => vec![self.words(&all)],
+            Place::Chain => vec![self.chain(at)],
+            Place::Receiver => vec![self.receiver(at)],
         };
         if self.language.has(Syntax::Redirects) && row.role == "script:bash" && targets.iter().all(String::is_empty) {
             return self.unknown(name);
@@ -272,6 +324,39 @@ impl<'t> Reader<'t> {
                 let words = all.iter().flat_map(|argument| arguments::items(argument));
                 words.map(|word| quote(&arguments::text(&self.own, word))).collect::<Vec<_>>().join(" ")
             }
+        }
+    }
+
+    /// The texts of a statement from a call on, as words. A line that begins with a member goes on with it.
+    fn chain(&self, at: usize) -> String {
+        let (mut words, mut depth) = (Vec::new(), 0_usize);
+        for (place, token) in self.tokens.iter().enumerate().skip(at + 1) {
+            match token {
+                Token::Open(_) => depth += 1,
+                Token::Close(_) if depth == 0 => break,
+                Token::Close(_) => depth -= 1,
+                Token::Break if depth == 0 && self.get(place + 1) != Some(&Token::Member) => break,
+                Token::Text(text) => words.push(quote(text)),
+                _ => {}
+            }
+        }
+        words.join(" ")
+    }
+
+    /// The text before the member at `at`, or those among the arguments of the call before it.
+    fn receiver(&self, at: usize) -> String {
+        let Some(end) = at.checked_sub(2) else { return UNKNOWN_SPAN.to_string() };
+        match self.get(end) {
+            Some(Token::Text(text)) => text.clone(),
+            Some(Token::Close(')')) => {
+                let inside = self.tokens.get(..end).unwrap_or_default().iter().rev();
+                let mut texts = inside.take_while(|token| !matches!(token, Token::Open(_)));
+                match (texts.next(), texts.next()) {
+                    (Some(Token::Text(text)), None) => text.clone(),
+                    _ => UNKNOWN_SPAN.to_string(),
+                }
+            }
+            _ => UNKNOWN_SPAN.to_string(),
         }
     }
 

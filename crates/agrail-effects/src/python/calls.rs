@@ -403,7 +403,7 @@ impl Reader<'_> {
                     return self.method(&receiver, method, args.skip(1));
                 }
                 self.escape(&args, &name);
-                self.unknown(&name);
+                self.library(&name);
                 Value::Hole
             }
         }

@@ -35,7 +35,7 @@ mod table;
 mod values;
 mod variables;
 
-use crate::reading::{Call, Loader, NoModules, Problems, Reading, quote};
+use crate::reading::{Call, LIBRARY, Loader, NoModules, Problems, Reading, quote};
 use crate::{Cause, Detail};
 use modules::Modules;
 use std::collections::{HashMap, HashSet};
@@ -47,6 +47,8 @@ use values::{Class, Function, UNKNOWN_SPAN, Value};
 pub(crate) use data::STATEMENT;
 pub use library::Library;
 
+/// The modules of Python itself.
+const STANDARD: &str = include_str!("stdlib.txt");
 /// Longest source that is parsed, in bytes.
 const MAX_SOURCE: usize = 256 * 1024;
 /// Deepest nesting of nodes that are interpreted.
@@ -82,10 +84,24 @@ pub fn extract_effects(source: &str, place: &Place<'_>, library: &Library) -> Re
         return Reading::failed(Cause::Budget, "the table of calls does not decode");
     };
     let mut reader = Reader::new(table, library, Modules::new(place.path, place.folder, place.loader));
+    if place.path.starts_with('/') {
+        reader.assign_name("__file__", values::text(place.path));
+    }
     reader.source(source, "source");
     reader.answered();
     reader.read_uncalled();
+    note_walks(&mut reader.calls);
     Reading::new(reader.calls, reader.problems)
+}
+
+/// Notes that a change of what a recursive listing has found affects everything below its folder.
+fn note_walks(calls: &mut [Call]) {
+    let walked: HashSet<String> =
+        calls.iter().filter(|call| call.role == "list" && call.recursive).map(|call| call.target.clone()).collect();
+    for call in calls.iter_mut().filter(|call| matches!(call.role.as_str(), "delete" | "write" | "encrypt" | "move")) {
+        let folder = call.target.split(UNKNOWN_SPAN).next().unwrap_or_default().trim_end_matches('/');
+        call.recursive |= call.dynamic && walked.contains(folder);
+    }
 }
 
 /// A parsed text: the source itself, or the argument of `exec`.
@@ -138,6 +154,8 @@ struct Reader<'t> {
     starred: Vec<String>,
     /// Texts that the enclosing conditions compare with unknown values: names of processes.
     compared: Vec<String>,
+    /// Whether the program has listed all processes.
+    all_processes: bool,
     /// How often the current statement runs, as far as the enclosing loops show.
     weight: f64,
     /// Product of the lengths of the loops that are interpreted item by item.
@@ -172,6 +190,7 @@ impl<'t> Reader<'t> {
             called: HashSet::new(),
             starred: vec![],
             compared: vec![],
+            all_processes: false,
             weight: 1.0,
             unrolled: 1,
             grown: HashMap::new(),
@@ -306,10 +325,23 @@ impl<'t> Reader<'t> {
         self.calls.push(call);
     }
 
+    /// Reports a function that the table lacks: of an installed package, or of Python itself.
+    fn library(&mut self, name: &str) {
+        let root = name.split('.').next().unwrap_or_default();
+        if !name.contains('.') || STANDARD.split_whitespace().any(|module| module == root) {
+            return self.unknown(name);
+        }
+        self.unknown_as(LIBRARY, name);
+    }
+
     fn unknown(&mut self, what: &str) {
-        if !self.calls.iter().any(|c| c.role == "unknown" && c.target == what) {
+        self.unknown_as("unknown", what);
+    }
+
+    fn unknown_as(&mut self, role: &str, what: &str) {
+        if !self.calls.iter().any(|c| c.role == role && c.target == what) {
             self.calls.push(Call {
-                role: "unknown".into(),
+                role: role.into(),
                 target: what.into(),
                 recursive: false,
                 dynamic: what.contains(UNKNOWN_SPAN),

@@ -121,6 +121,10 @@ pub enum Special {
     Command,
     /// A program runs with a list of arguments.
     Exec,
+    /// The call does what a command line of a program does: its texts are the arguments.
+    Program,
+    /// A method of a client does what a subcommand of a program does: `client.list_buckets()`.
+    Client,
     /// Python source runs.
     Source,
     /// Python source is compiled.

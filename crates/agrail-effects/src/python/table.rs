@@ -86,7 +86,9 @@ impl Table {
             }
             prefix = head;
         }
-        Entry::Missing
+        // any other method of a kind of object
+        let any = name.rsplit_once('.').and_then(|(kind, _)| self.names.get(&format!("{kind}.*")));
+        any.and_then(|at| self.rows.get(*at)).map_or(Entry::Missing, Entry::Row)
     }
 
     /// Whether this dotted name is a module, so that further names may follow.

@@ -55,7 +55,9 @@ impl Shell<'_> {
                 "&" => decided = None,
                 _ if !child.is_named() => {}
                 _ => {
+                    self.tolerant += 1;
                     let one = self.statement(*child, source, stdin.clone());
+                    self.tolerant -= 1;
                     *output = super::syntax::join(std::mem::take(output), one);
                     decided = self.decided(*child, source);
                 }
@@ -79,12 +81,7 @@ impl Shell<'_> {
     /// Ends a body that may have run: code after it continues in its state unless it exits. Restores the state `before`.
     fn end(&mut self, body: &[Node<'_>], source: &str, before: State, ends: &mut Vec<State>) {
         let last = body.iter().rfind(|child| child.is_named() && child.kind() != "comment");
-        let name = last.filter(|last| last.kind() == "command").and_then(|last| last.child_by_field_name("name"));
-        let name = name.and_then(|name| name.utf8_text(source.as_bytes()).ok()).unwrap_or_default();
-        // the call continues in the state of a `return`, see `call`
-        let exits = (name == "exit" || name == "return" && !self.returned.is_empty())
-            && !self.state.functions.contains_key(name)
-            && !self.state.aliases.contains_key(name);
+        let exits = last.is_some_and(|last| self.ends_script(*last, source));
         let after = std::mem::replace(&mut self.state, before);
         if !exits {
             ends.push(after);
@@ -146,28 +143,95 @@ impl Shell<'_> {
         output
     }
 
-    /// Interprets `a && b || c`: the first part runs; each of the others may run.
+    /// Interprets `a && b || c`: what follows `&&` runs in the states in which everything before it succeeded, what follows
+    /// `||` in those in which it failed.
     pub(crate) fn list(&mut self, node: Node<'_>, source: &str, stdin: &Output) -> Output {
         let mut parts = Vec::new();
         flatten(node, &mut parts);
         let mut output = Output::silent();
-        // the states after each part, and that before a part after `||`, which may not have run
-        let mut ends: Vec<State> = Vec::new();
-        let mut skipped: Option<State> = None;
-        for (operator, part) in parts {
-            if operator == "||" {
-                // any part before it may have failed
-                ends.iter().for_each(|end| self.state.join(end));
-                skipped = Some(self.state.fork());
-            } else if let Some(before) = skipped.take() {
-                self.state.join(&before);
-            }
+        let (mut succeeded, mut failed): (Option<State>, Option<State>) = (Some(self.state.fork()), None);
+        let last = parts.len().saturating_sub(1);
+        for (place, (operator, part)) in parts.into_iter().enumerate() {
+            let start = if operator == "||" { &mut failed } else { &mut succeeded };
+            let runs = start.is_some();
+            // even if the part certainly does not run, what it would do counts
+            self.state = start.take().unwrap_or_else(|| self.state.fork());
+            let before = self.state.fork();
+            self.created.clear();
+            self.tolerant += usize::from(place < last);
             output = super::syntax::join(output, self.statement(part, source, stdin.clone()));
-            ends.push(self.state.fork());
+            self.tolerant -= usize::from(place < last);
+            let ends = self.ends_script(part, source);
+            if !runs || ends {
+                self.state = before;
+                continue;
+            }
+            let enters = changes_folder(part, source);
+            let mut after = self.state.fork();
+            if enters && before.elsewhere.is_empty() {
+                // it is the folder that was meant, or the part failed
+                after.elsewhere.clear();
+            }
+            let fails =
+                (!self.certainly_succeeds(part, source, &before)).then(|| if enters { before } else { after.fork() });
+            after.containers.extend(self.created.drain(..));
+            add(&mut succeeded, after);
+            fails.into_iter().for_each(|state| add(&mut failed, state));
         }
-        ends.extend(skipped);
-        ends.iter().for_each(|end| self.state.join(end));
+        self.resume(succeeded.into_iter().chain(failed).collect());
         output
+    }
+
+    /// Whether a command ends the script or the function.
+    fn ends_script(&self, part: Node<'_>, source: &str) -> bool {
+        let last = match part.kind() {
+            "compound_statement" => {
+                children(part).into_iter().rfind(|child| child.is_named() && child.kind() != "comment")
+            }
+            _ => Some(part),
+        };
+        let name = last.filter(|last| last.kind() == "command").and_then(|last| last.child_by_field_name("name"));
+        let name = name.and_then(|name| name.utf8_text(source.as_bytes()).ok()).unwrap_or_default();
+        // the call continues in the state of a `return`, see `call`
+        (name == "exit" || name == "return" && !self.returned.is_empty())
+            && !self.state.functions.contains_key(name)
+            && !self.state.aliases.contains_key(name)
+    }
+
+    /// Whether a part of a list certainly succeeds: then what follows `&&` runs.
+    fn certainly_succeeds(&self, part: Node<'_>, source: &str, before: &State) -> bool {
+        let text = part.utf8_text(source.as_bytes()).unwrap_or_default();
+        if matches!(part.kind(), "variable_assignment" | "variable_assignments") {
+            return !text.contains(['$', '`']);
+        }
+        let mut words = text.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./~".contains(c));
+        let own = self.state.functions.contains_key(name) || self.state.aliases.contains_key(name);
+        if part.kind() != "command" || own || !text.split_whitespace().all(plain) {
+            return false;
+        }
+        match name {
+            "echo" | "true" | "printf" => true,
+            "mkdir" => words.next() == Some("-p") && words.all(|word| !word.starts_with('/') && !word.contains("..")),
+            // the state is already that after it
+            "cd" => {
+                let target = match (words.next(), before.cwd.as_deref()) {
+                    (Some(target), _) if target.starts_with('/') => super::tidy(target),
+                    (Some(target), Some(cwd)) if cwd.starts_with('/') => super::tidy(&format!("{cwd}/{target}")),
+                    _ => return false,
+                };
+                let there = self.around.folder(&target) == Some(true) || self.is_made(&target);
+                self.state.cwd.as_ref() == Some(&target) && there && !self.is_gone(&target)
+            }
+            "touch" => words.all(|word| !word.contains('/') && !word.starts_with('-')),
+            _ => false,
+        }
+    }
+
+    /// Whether this action has certainly made a folder.
+    pub(super) fn is_made(&self, folder: &str) -> bool {
+        self.state.made.contains(folder) && !self.is_gone(folder)
     }
 
     /// Interprets the body of a loop, and once more if a later round could see changes of an earlier one.
@@ -175,9 +239,9 @@ impl Shell<'_> {
         let (before, files) = (self.state.fork(), self.files.clone());
         let mut output = body(self);
         if self.state != before || self.files != files {
-            self.state.join(&before);
+            self.state.widen(&before);
             output = super::syntax::join(output, body(self));
-            self.state.join(&before);
+            self.state.widen(&before);
         }
         output
     }
@@ -195,4 +259,18 @@ fn flatten<'t>(node: Node<'t>, parts: &mut Vec<(&'static str, Node<'t>)>) {
             _ => {}
         }
     }
+}
+
+/// Adds a possible state.
+fn add(to: &mut Option<State>, state: State) {
+    match to {
+        Some(one) => one.join(&state),
+        None => *to = Some(state),
+    }
+}
+
+/// Whether a part of a list enters a folder: if it fails, the folder is the one before.
+fn changes_folder(part: Node<'_>, source: &str) -> bool {
+    let text = part.utf8_text(source.as_bytes()).unwrap_or_default();
+    matches!(text.split_whitespace().next(), Some("cd" | "pushd" | "popd"))
 }

@@ -5,31 +5,6 @@ use crate::table::Given;
 use crate::{Target, Verb};
 
 impl Shell<'_> {
-    /// `read`, `mapfile`, `getopts`: they set variables to values from outside the script.
-    pub(crate) fn read_into(&mut self, program: &str, words: &[String]) -> Output {
-        let options = self.options(program, words);
-        for given in &options.given {
-            if given.name == "-C"
-                && let Some(callback) = &given.value
-            {
-                self.nested("mapfile -C", callback, Output::default());
-            }
-        }
-        let mut names = words.get(options.used..).unwrap_or_default().to_vec();
-        // the name of an array
-        names.extend(options.value(&["-a"]).map(str::to_owned));
-        match program {
-            "getopts" => names = vec![words.get(1).cloned().unwrap_or_default(), "OPTARG".to_owned()],
-            "read" if names.is_empty() => names.push("REPLY".to_owned()),
-            "mapfile" | "readarray" if names.is_empty() => names.push("MAPFILE".to_owned()),
-            _ => {}
-        }
-        for name in names {
-            self.assign(&name, vec![UNKNOWN_SPAN.to_string()]);
-        }
-        Output::silent()
-    }
-
     /// `let a=1`, `unset a`, `shift`, `pushd`, `popd`.
     pub(crate) fn change_shell(&mut self, program: &str, words: &[String]) -> Output {
         match program {
@@ -46,9 +21,12 @@ impl Shell<'_> {
                 }
             }
             "shift" => {
-                let count = words.first().map_or(1, |w| w.parse().unwrap_or(usize::MAX));
-                let from = count.min(self.state.arguments.len());
-                self.state.arguments.drain(..from);
+                let count = words.first().map_or(Some(1), |word| word.parse::<usize>().ok());
+                self.state.arguments = match (self.state.arguments.take(), count) {
+                    // one that is too large fails, and changes nothing
+                    (Some(all), Some(count)) => Some(all.get(count..).map_or_else(|| all.clone(), <[String]>::to_vec)),
+                    _ => None,
+                };
             }
             "pushd" => {
                 let known = words.iter().find(|w| !w.starts_with(['-', '+']));
@@ -120,11 +98,14 @@ impl Shell<'_> {
         let options = self.options("set", words);
         let all = |given: &Given| given.name == "-a" || given.value.as_deref() == Some("allexport");
         self.state.exports_functions |= options.given.iter().any(all);
+        let fails = |given: &Given| given.name == "-e" || given.value.as_deref() == Some("errexit");
+        self.state.ends_on_failure |= options.given.iter().any(fails);
+        self.state.ends_on_failure &= !words.iter().any(|word| word.starts_with('+') && word.contains(['e', 'o']));
         let rest = words.get(options.used..).unwrap_or_default();
         // a single dash ends the options, too
         let operands = if options.ended { rest } else { rest.strip_prefix(&["-".to_owned()]).unwrap_or(rest) };
         if options.ended || !operands.is_empty() {
-            self.state.arguments = operands.to_vec();
+            self.state.arguments = Some(operands.to_vec());
         }
         if words.is_empty() { Output::default() } else { Output::silent() }
     }
@@ -178,7 +159,7 @@ impl Shell<'_> {
     }
 
     /// Whether the last that this action did to a folder, or to one above it, was to delete or move it.
-    fn is_gone(&self, path: &str) -> bool {
+    pub(super) fn is_gone(&self, path: &str) -> bool {
         let covers = |target: &str| {
             let target = target.trim_end_matches('/');
             path.strip_prefix(target).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -216,13 +197,18 @@ impl Shell<'_> {
             // `cd` to a missing folder fails, and the following commands run in the previous folder
             let changed =
                 self.reading.effects.iter().any(|e| !matches!(e.verb, Verb::Read | Verb::List | Verb::Variable));
-            if self.is_gone(&path) {
-                // it fails unless something unknown made the folder again
-                self.state.cwd = None;
-            } else if changed || path.contains(UNKNOWN_SPAN) || self.around.folder(&path) != Some(false) {
-                self.state.cwd = Some(path);
-            } else {
-                self.step(|| format!("cd fails: there is no folder {path}"));
+            let missing = !path.contains(UNKNOWN_SPAN) && self.around.folder(&path) == Some(false);
+            let gone = self.is_gone(&path);
+            if missing && !changed && !gone {
+                return self.step(|| format!("cd fails: there is no folder {path}"));
+            }
+            // something before may have made the folder, or deleted it
+            let fails =
+                (gone || missing && !self.is_made(&path)) && !(self.state.ends_on_failure && self.tolerant == 0);
+            let before = self.state.cwd.replace(path);
+            if fails {
+                self.state.elsewhere =
+                    before.into_iter().filter(|before| self.state.cwd.as_ref() != Some(before)).collect();
             }
         } else if target.starts_with('/') {
             self.state.cwd = Some(super::tidy(target));

@@ -1,5 +1,6 @@
 //! Interprets one simple command: its words, the wrappers around it, its row in the table.
 
+use super::parameter::spread;
 use super::word::children;
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Kind;
@@ -34,7 +35,7 @@ const KEYWORDS: [&str; 5] = ["time", "builtin", "coproc", "noglob", "nocorrect"]
 impl Shell<'_> {
     pub(crate) fn command(&mut self, node: Node<'_>, source: &str, mut stdin: Output) -> Output {
         self.see(node);
-        let last_word = self.last_word.take();
+        let last_word = self.last_word.take_if(|(command, _)| *command == node.id()).map(|(_, word)| word);
         let mut words = Vec::new();
         let (variables, exported) = (self.state.variables.clone(), self.state.exported.clone());
         let mut assigned = false;
@@ -64,18 +65,28 @@ impl Shell<'_> {
                         stdin = Output {
                             text: (!text.contains(UNKNOWN_SPAN)).then(|| format!("{text}\n")),
                             piped: true,
+                            private: true,
                             ..Output::default()
                         };
                     } else {
                         self.statement(child, source, Output::default());
                     }
                 }
-                _ if child.is_named() => words.extend(self.fields(child, source)),
+                _ if child.is_named() => words.extend(self.marked_fields(child, source)),
                 _ => {}
             }
         }
         words.extend(last_word);
-        let output = self.simple(&words, stdin);
+        let mut lines = combinations(&words);
+        let output = match (lines.pop(), lines.is_empty()) {
+            (Some(line), true) => self.simple(&line, stdin),
+            (last, _) => {
+                lines.extend(last);
+                let starts = vec![self.state.fork(); lines.len()];
+                let mut lines = lines.into_iter();
+                self.each_way(starts, |shell| shell.simple(&lines.next().unwrap_or_default(), stdin.clone()))
+            }
+        };
         if assigned {
             self.state.exported = exported;
         }
@@ -108,10 +119,12 @@ impl Shell<'_> {
             return self.run_alias(&alias, words, stdin);
         }
         if self.state.functions.contains_key(name) {
+            let before = self.state.fork();
             let output = self.call(name, arguments, stdin.clone());
-            if !self.state.maybe_defined_functions.contains(name) {
+            if !before.maybe_defined_functions.contains(name) {
                 return output;
             }
+            self.state.join(&before);
         }
         if name == "return"
             && let Some(states) = self.returned.last_mut()
@@ -233,15 +246,13 @@ impl Shell<'_> {
         let from = self.reading.effects.len();
         self.effects(program, arguments, &bound, &stdin);
         self.note_local(program, from);
-        // what a container gets as its input may be a program
-        if !stdin.piped {
-            self.note_contained(program, &bound, arguments, from);
-        }
+        self.note_contained(program, &bound, arguments, (from, stdin.piped));
         let network = super::output::connects(&bound);
         let asked = |role: &Role| matches!(role, Role::Act { verb: Verb::Send, kind: Kind::Url, .. });
         let downloads = network || bound.arguments.iter().any(|(role, _, _)| asked(role));
         self.carries(program, &bound, &stdin, downloads, files);
         self.note_brought(&bound, from);
+        self.load_files(program, &bound);
         if program == "curl" && deletes(arguments) {
             let mut effect =
                 Effect::new(Verb::Remote, Target::Named(Kind::Remote, "the server in the address".to_owned()), "curl");
@@ -332,6 +343,30 @@ impl Shell<'_> {
         self.via.pop();
         output
     }
+}
+
+/// Most command lines of a command whose words have several possible values.
+const LINES: usize = 8;
+
+/// The possible command lines of words with alternatives.
+fn combinations(words: &[String]) -> Vec<Vec<String>> {
+    let mut lines: Vec<Vec<String>> = vec![Vec::new()];
+    for word in words {
+        let choices = spread(word);
+        if choices.len() == 1 {
+            lines.iter_mut().for_each(|line| line.extend(choices.iter().cloned()));
+            continue;
+        }
+        if lines.len() * choices.len() > LINES {
+            lines.iter_mut().for_each(|line| line.push(UNKNOWN_SPAN.to_string()));
+            continue;
+        }
+        lines = choices
+            .iter()
+            .flat_map(|choice| lines.iter().map(|line| [&line[..], std::slice::from_ref(choice)].concat()))
+            .collect();
+    }
+    lines
 }
 
 /// Whether the method of a request is DELETE.

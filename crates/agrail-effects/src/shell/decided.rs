@@ -142,6 +142,10 @@ impl Shell<'_> {
             Some("OSTYPE") if SYSTEM == Some("Linux") && !self.state.variables.contains_key("OSTYPE") => {
                 Some("linux-gnu".to_owned())
             }
+            Some(name) if name == "#" || name.starts_with(|c: char| c.is_ascii_digit()) => {
+                let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '+' | '=');
+                self.positional(name).filter(|value| value.chars().all(plain))
+            }
             Some(name) => {
                 let (text, value) = self.state.plain.get(name)?;
                 let current = self.state.variables.get(name)?;
@@ -223,6 +227,7 @@ pub(super) fn matches_item(item: Node<'_>, value: &str, source: &str) -> Option<
 
 /// A pattern of plain text, `*` and `?`.
 fn constant_pattern(text: &str) -> Option<glob::Pattern> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '*' | '?');
+    let plain =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '*' | '?' | '=' | '@' | '+');
     if text.chars().all(plain) && !text.contains(UNKNOWN_SPAN) { glob::Pattern::new(text).ok() } else { None }
 }

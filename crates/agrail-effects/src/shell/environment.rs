@@ -93,12 +93,15 @@ const PUBLIC: [&str; 9] = [
     "https://static.rust-lang.org",
 ];
 
+/// The channels of conda whose packages are reviewed.
+const CHANNELS: [&str; 8] = ["anaconda", "bioconda", "conda-forge", "defaults", "main", "nvidia", "pytorch", "r"];
+
 /// Whether an address of packages is one that programs use without a setting, or no address at all (`direct`, `off`).
 pub(super) fn is_public(address: &str) -> bool {
     let address = address.trim().trim_start_matches("sparse+");
     let of =
         |known: &str| address.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']));
-    matches!(address, "" | "direct" | "off") || PUBLIC.iter().any(|known| of(known))
+    matches!(address, "" | "direct" | "off") || CHANNELS.contains(&address) || PUBLIC.iter().any(|known| of(known))
 }
 
 /// The use of a variable: a listed one, `CARGO_TARGET_..._RUNNER` and `_LINKER`, and `CARGO_REGISTRIES_..._INDEX`.

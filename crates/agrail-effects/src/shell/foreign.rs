@@ -102,43 +102,11 @@ impl Shell<'_> {
 
 /// Whether commands of a database client that are no SQL only show something.
 fn is_harmless(text: &str) -> bool {
-    if text.lines().any(|line| line.trim_start().starts_with(['\\', '.']) && !shows(line)) {
+    if text.lines().any(|line| line.trim_start().starts_with(['\\', '.'])) {
         return false;
     }
     let lower = text.to_ascii_lowercase();
     !text.contains(UNKNOWN_SPAN)
         && !ACTS.iter().any(|act| lower.contains(act))
         && !["source ", "tee ", "pager "].iter().any(|act| lower.contains(act))
-}
-
-/// Whether a command of a database client only displays information.
-fn shows(line: &str) -> bool {
-    let word = line.split_whitespace().next().unwrap_or_default();
-    match word.strip_prefix('\\') {
-        Some(name) => {
-            let name = name.trim_end_matches('+');
-            !line.contains('|')
-                && (name.starts_with('d') || matches!(name, "l" | "x" | "q" | "timing" | "conninfo" | "encoding"))
-        }
-        None => [
-            ".tables",
-            ".schema",
-            ".headers",
-            ".header",
-            ".mode",
-            ".databases",
-            ".indexes",
-            ".quit",
-            ".exit",
-            ".help",
-            ".show",
-            ".width",
-            ".nullvalue",
-            ".timeout",
-            ".stats",
-            ".fullschema",
-            ".dbinfo",
-        ]
-        .contains(&word),
-    }
 }

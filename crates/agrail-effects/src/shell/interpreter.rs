@@ -38,7 +38,9 @@ impl Shell<'_> {
                 (index, ran) = (index + 1, true);
                 continue;
             }
-            if *language != "php" && loads(word) {
+            if let Some(module) = module_of(language, word) {
+                self.named_module(language, &module, words);
+            } else if *language != "php" && loads(word) {
                 self.unknown(Cause::Arguments, &format!("{program} {word} loads code"), program);
             }
             let letters = perl_letters(language, word);
@@ -63,7 +65,7 @@ impl Shell<'_> {
                 self.processed(word, in_place, program);
             } else {
                 let rest = words.get(index + 1..).unwrap_or_default();
-                let checks = *language == "js" && words.iter().take(index).any(|word| is_check(word));
+                let checks = words.iter().take(index).any(|word| is_check(language, word));
                 return Some(if checks {
                     self.checked(word, program)
                 } else {
@@ -76,6 +78,14 @@ impl Shell<'_> {
             self.input_script(language, program, words, stdin);
         }
         Some(Output::default())
+    }
+
+    /// Interprets a module that an option names, from the folders of `-I`.
+    fn named_module(&mut self, language: &str, module: &str, words: &[String]) {
+        if !crate::oneliner::is_known(language, module) {
+            let folders = words.iter().filter_map(|word| word.strip_prefix("-I")).map(str::to_owned);
+            self.load_module(module, language, &folders.collect::<Vec<_>>());
+        }
     }
 
     /// Source on the command line, of which the other words are its arguments.
@@ -189,11 +199,33 @@ impl Shell<'_> {
         Output::default()
     }
 
+    /// `python -m http.server [--bind ADDRESS] [--directory FOLDER] [PORT]`.
+    fn serve_folder(&mut self, words: &[String]) {
+        let (mut port, mut address, mut folder) = ("8000", None, None);
+        let mut left = words.iter().map(String::as_str);
+        while let Some(word) = left.next() {
+            let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+            match name {
+                "-b" | "--bind" => address = value.or_else(|| left.next()),
+                "-d" | "--directory" => folder = value.or_else(|| left.next()),
+                "-p" | "--protocol" if value.is_none() => drop(left.next()),
+                _ if !word.starts_with('-') => port = word,
+                _ => {}
+            }
+        }
+        if let Some(folder) = folder {
+            let mut effect = self.at(Verb::Read, folder, "http.server");
+            effect.recursive = true;
+            self.add(effect);
+        }
+        if !address.is_some_and(super::roles::is_loopback) {
+            self.named(Verb::Listen, port, "python");
+        }
+    }
+
     pub(crate) fn python_module(&mut self, module: &str, rest: &[String]) -> Output {
         match module {
-            "http.server" | "SimpleHTTPServer" => {
-                self.named(Verb::Listen, rest.first().map_or("8000", String::as_str), "python")
-            }
+            "http.server" | "SimpleHTTPServer" => self.serve_folder(rest),
             "timeit" => {
                 // the arguments are the code to time
                 for source in rest.iter().filter(|word| !word.starts_with('-')) {
@@ -226,9 +258,14 @@ impl Shell<'_> {
     }
 }
 
-/// Whether an option makes node only look at the syntax of a file.
-fn is_check(word: &str) -> bool {
-    matches!(word, "-c" | "--check")
+/// Whether an option makes an interpreter only look at the syntax of a file.
+fn is_check(language: &str, word: &str) -> bool {
+    match language {
+        "js" => matches!(word, "-c" | "--check"),
+        "php" => matches!(word, "-l" | "--syntax-check"),
+        "ruby" => matches!(word, "-c" | "-wc" | "-cw"),
+        _ => false,
+    }
 }
 
 /// The source in `--eval=SOURCE`.
@@ -240,6 +277,18 @@ fn source_of<'w>(language: &str, word: &'w str) -> Option<&'w str> {
 /// Whether a word consists of letters of options of perl, of which the last may be followed by source.
 fn perl_letters(language: &str, word: &str) -> bool {
     language == "perl" && word.starts_with('-') && !["--", "-M", "-I"].iter().any(|begin| word.starts_with(begin))
+}
+
+/// The module that `-rNAME` of ruby or `-MNAME=x` of perl loads.
+fn module_of(language: &str, word: &str) -> Option<String> {
+    let name = match language {
+        "ruby" => word.strip_prefix("-r")?,
+        "perl" => word.strip_prefix("-M").or_else(|| word.strip_prefix("-m"))?,
+        _ => return None,
+    };
+    let name = name.split(['=', ' ']).next().unwrap_or_default().replace("::", ".");
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-');
+    (!name.is_empty() && name.chars().all(plain)).then_some(name)
 }
 
 /// Whether an option makes perl, ruby or node load the code named by its value.

@@ -5,8 +5,13 @@
 
 use super::syntax::parse;
 use super::word::children;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use tree_sitter::{Node, Tree};
 
+/// Longest text whose tree is remembered, in bytes, and most trees: a script runs the same lines again and again.
+const REMEMBERED: usize = 2048;
+const MOST_REMEMBERED: usize = 512;
 /// Attempts to end joined lines; each ends all that the tree shows.
 const ROUNDS: usize = 8;
 
@@ -16,7 +21,26 @@ const ONE_LINE: [&str; 5] =
 
 /// The text with a `;` where the parser joins two lines, and its tree. `None` if the parser gives up or still joins them.
 pub(super) fn parse_lines(text: String) -> Option<(String, Tree)> {
-    let mut text = text;
+    thread_local! {
+        static PARSED: RefCell<HashMap<String, (String, Tree)>> = RefCell::default();
+    }
+    if text.len() > REMEMBERED {
+        return parse_all_lines(text);
+    }
+    if let Some(known) = PARSED.with_borrow(|parsed| parsed.get(&text).cloned()) {
+        return Some(known);
+    }
+    let result = parse_all_lines(text.clone())?;
+    PARSED.with_borrow_mut(|parsed| {
+        if parsed.len() >= MOST_REMEMBERED {
+            parsed.clear();
+        }
+        parsed.insert(text, result.clone());
+    });
+    Some(result)
+}
+
+fn parse_all_lines(mut text: String) -> Option<(String, Tree)> {
     for _ in 0..ROUNDS {
         let tree = parse(&text)?;
         let joined = joined_lines(tree.root_node(), &text);

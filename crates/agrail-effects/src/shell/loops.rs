@@ -4,7 +4,6 @@ use super::braces::range_length;
 use super::syntax::join;
 use super::word::children;
 use super::{Output, Shell, UNKNOWN_SPAN};
-use crate::Cause;
 use tree_sitter::Node;
 
 /// Most words of a loop that are interpreted one by one.
@@ -30,13 +29,17 @@ impl Shell<'_> {
                 .saturating_add(range_length(raw).or_else(|| sequence_length(raw)).unwrap_or(fields.len() as u64));
             values.extend(fields);
         }
-        if values.len() > MAX_ROUNDS {
-            self.unknown(Cause::Budget, "a loop over too many words", "shell");
-        }
         // without a list, the loop runs over the arguments
         let listed = children(node).iter().any(|child| child.kind() == "in");
-        if !listed && self.state.arguments.len() <= MAX_ROUNDS {
-            values.clone_from(&self.state.arguments);
+        let text = node.utf8_text(source.as_bytes()).unwrap_or_default();
+        let head: Vec<&str> = head_of(text).trim_end().trim_end_matches(';').split_whitespace().collect();
+        let of_arguments = !listed || matches!(head.as_slice(), ["for", _, "in", "\"$@\"" | "$@" | "$*" | "\"${@}\""]);
+        if let Some(arguments) = self.state.arguments.clone().filter(|all| of_arguments && all.len() <= MAX_ROUNDS) {
+            if arguments.is_empty() {
+                body.into_iter().for_each(|body| self.skip(body));
+                return Output::silent();
+            }
+            values = arguments;
         }
         if values.is_empty() || values.len() > MAX_ROUNDS {
             values = vec![UNKNOWN_SPAN.to_string()];
@@ -64,6 +67,10 @@ impl Shell<'_> {
     }
 
     pub(super) fn while_loop(&mut self, node: Node<'_>, source: &str, stdin: Output) -> Output {
+        let known = self.argument_loop(node, source, &stdin).or_else(|| self.known_loop(node, source, &stdin));
+        if let Some(output) = known {
+            return output;
+        }
         let endless = self.forget_and_see_end(node, source);
         let saved = (self.endless, self.repeat);
         self.endless |= endless;
@@ -80,6 +87,39 @@ impl Shell<'_> {
         });
         (self.endless, self.repeat) = saved;
         output
+    }
+
+    /// Interprets `while [ $# -gt 0 ]; do ... shift; done` with known arguments, round by round. `None` if the loop is
+    /// another one.
+    fn argument_loop(&mut self, node: Node<'_>, source: &str, stdin: &Output) -> Option<Output> {
+        let text = node.utf8_text(source.as_bytes()).unwrap_or_default();
+        let head: String = head_of(text).split_whitespace().collect::<Vec<_>>().join(" ");
+        if self.unsettled || !ARGUMENTS_LEFT.contains(&head.trim_end_matches(';').trim()) {
+            return None;
+        }
+        let known = |shell: &Self| {
+            shell.state.arguments.clone().filter(|all| !all.iter().any(|one| one.contains(UNKNOWN_SPAN)))
+        };
+        let body = node.child_by_field_name("body")?;
+        let mut left = known(self)?;
+        let mut output = Output::silent();
+        if left.is_empty() || left.len() > MAX_ROUNDS {
+            self.skip(body);
+            return left.is_empty().then_some(output);
+        }
+        let before = (self.state.fork(), self.files.clone(), self.reading.effects.len());
+        while !left.is_empty() {
+            output = join(output, self.statement(body, source, stdin.clone()));
+            match known(self) {
+                Some(rest) if rest.len() < left.len() => left = rest,
+                // it does not take its arguments one by one
+                _ => {
+                    (self.state, self.files) = (before.0, before.1);
+                    return None;
+                }
+            }
+        }
+        Some(output)
     }
 
     /// Interprets the head of `for ((i = 0; i < 3; i++))`: the variables that it sets differ in each round.
@@ -122,6 +162,22 @@ impl Shell<'_> {
         always.contains(&head.trim()) && !["break", "exit", "return", "read "].iter().any(|w| text.contains(w))
     }
 }
+
+/// Heads of loops that run while there are arguments.
+const ARGUMENTS_LEFT: [&str; 12] = [
+    "while [ $# -gt 0 ]",
+    "while [[ $# -gt 0 ]]",
+    "while [ \"$#\" -gt 0 ]",
+    "while [[ \"$#\" -gt 0 ]]",
+    "while (( $# > 0 ))",
+    "while (($# > 0))",
+    "while (( $# ))",
+    "while (($#))",
+    "while [ $# -ne 0 ]",
+    "while [[ $# -ne 0 ]]",
+    "while [ $# != 0 ]",
+    "until [ $# -eq 0 ]",
+];
 
 /// The number of lines of `$(seq 1 100000)`.
 fn sequence_length(raw: &str) -> Option<u64> {

@@ -8,33 +8,45 @@
 //! 3. [`command`] looks a program up in the table of command semantics; `roles` adds the effects of its arguments, and
 //!    [`special`] finds the method for a program with its own small language, such as sudo, env, xargs, `sh -c` or find
 //!    -exec.
-//! 4. `source` interprets code from files and streams, `foreign` source in languages without a parser; `content` tracks
-//!    the files that the action itself writes.
-//! 5. Anything that does not parse, is not constant or exceeds a budget becomes an unknown effect in addition to the
+//! 4. `source` interprets code from streams and of other languages, `file` that of files, `foreign` source in languages without a parser, whose names may be
+//!    `defined` in files of the project; `content` tracks the files that the action itself writes.
+//! 5. `project` reads what belongs to a project: its programs, package scripts, makefiles, recipes and files that programs
+//!    load. `container` reads images, compose files, manifests, and commands inside a container; `git` its settings and
+//!    hooks.
+//! 6. `input` gives values to what `read`, `mapfile` and `getopts` set, `output` to what commands print, `arithmetic` to
+//!    counters.
+//! 7. Anything that does not parse, is not constant or exceeds a budget becomes an unknown effect in addition to the
 //!    other effects.
 
+mod arithmetic;
 mod braces;
 mod branch;
 mod builtins;
+mod client;
 pub mod command;
 mod container;
 mod content;
 mod decided;
+mod defined;
 mod environment;
+mod file;
 pub use typed::TYPED;
 mod finder;
 mod foreign;
 mod git;
+mod input;
 mod interpreter;
 mod lines;
 mod loops;
 pub(crate) mod normal;
 mod output;
+mod packed;
 mod parameter;
 mod privilege;
 mod project;
 mod quoting;
 mod redirect;
+mod registry;
 mod respell;
 mod roles;
 mod sed;
@@ -80,6 +92,11 @@ pub trait FileSource {
         None
     }
 
+    /// The names of the files in the folder at an absolute path, without links; `None` if they are not known.
+    fn files(&self, _path: &str) -> Option<Vec<String>> {
+        None
+    }
+
     /// The path of the file that a path leads to, links followed; `None` if that is unknown or nothing is there.
     fn resolved(&self, _path: &str) -> Option<String> {
         None
@@ -113,6 +130,10 @@ impl FileSource for Typing<'_> {
         self.0.folders(path)
     }
 
+    fn files(&self, path: &str) -> Option<Vec<String>> {
+        self.0.files(path)
+    }
+
     fn resolved(&self, path: &str) -> Option<String> {
         self.0.resolved(path)
     }
@@ -140,6 +161,10 @@ impl FileSource for Providing<'_> {
 
     fn folders(&self, path: &str) -> Option<Vec<String>> {
         self.0.folders(path)
+    }
+
+    fn files(&self, path: &str) -> Option<Vec<String>> {
+        self.0.files(path)
     }
 
     fn resolved(&self, path: &str) -> Option<String> {
@@ -233,6 +258,8 @@ pub(crate) struct Output {
     endless: bool,
     /// Whether it is the input of a command (a pipe, a file, a heredoc) instead of a terminal.
     piped: bool,
+    /// Whether only one simple command reads it.
+    private: bool,
 }
 
 impl Output {
@@ -267,6 +294,16 @@ pub(crate) struct Shell<'a> {
     packaged: bool,
     /// How many times a `package.json` was read.
     packages: usize,
+    /// Whether files are interpreted that settings name.
+    naming: bool,
+    /// Names of the containers that the current part of a list makes if it succeeds.
+    created: Vec<String>,
+    /// The files that programs have loaded, each with all that decides on its effects.
+    loaded: HashSet<String>,
+    /// The verb of each effect so far, and whether it runs the code of the working folder.
+    produced: Vec<(Verb, bool)>,
+    /// How many parts around the current one may fail without ending the script.
+    tolerant: usize,
     background: bool,
     /// Whether the output goes into a pipe instead of a terminal.
     piped: bool,
@@ -274,8 +311,8 @@ pub(crate) struct Shell<'a> {
     endless: bool,
     depth: usize,
     steps: usize,
-    /// A last word of the next command that the parser left out.
-    last_word: Option<String>,
+    /// A last word that the parser left out, and the command to which it belongs.
+    last_word: Option<(usize, String)>,
     /// Number of the text that is being interpreted, and of all so far.
     text: usize,
     texts: usize,
@@ -323,6 +360,11 @@ impl<'a> Shell<'a> {
             via: Vec::new(),
             packaged: false,
             packages: 0,
+            naming: false,
+            created: Vec::new(),
+            loaded: HashSet::new(),
+            produced: Vec::new(),
+            tolerant: 0,
             background: false,
             piped: false,
             repeat: 1,
@@ -343,6 +385,11 @@ impl<'a> Shell<'a> {
 impl Shell<'_> {
     /// Adds an effect, with the wrappers and privileges around it, and notes that it changes files.
     pub(crate) fn add(&mut self, effect: Effect) {
+        if effect.verb == Verb::Create && effect.program == "mkdir" && !effect.dynamic() {
+            let above = |folder: &String| folder.rsplit_once('/').map(|(above, _)| above.to_owned());
+            let folders = std::iter::successors(Some(effect.target.name().to_owned()), above);
+            self.state.made.extend(folders.filter(|folder| !folder.is_empty()).take(MAX_DEPTH));
+        }
         self.changes(&effect);
         self.note_run(&effect);
         self.push(effect);
@@ -352,6 +399,9 @@ impl Shell<'_> {
     pub(crate) fn push(&mut self, mut effect: Effect) {
         effect.privileged |= self.state.privileged;
         effect.via = self.via.clone();
+        // also those that are there already
+        let here = effect.operation.is_empty() && Some(effect.target.name()) == self.state.cwd.as_deref();
+        self.produced.push((effect.verb, effect.verb == Verb::Execute && here));
         if self.reading.effects.contains(&effect) {
             return;
         }
@@ -377,6 +427,11 @@ impl Shell<'_> {
         if self.packaged && !self.state.privileged && matches!(cause, Cause::Program | Cause::Language) {
             return self.step(|| format!("{what}: the project's own code, or that of one of its packages"));
         }
+        self.surely_unknown(cause, what, program);
+    }
+
+    /// An unknown part of which it does not matter whose code it is.
+    pub(crate) fn surely_unknown(&mut self, cause: Cause, what: &str, program: &str) {
         self.step(|| format!("unknown ({}): {what}", cause.as_str()));
         self.add(Effect::unknown(cause, what, program));
     }

@@ -54,6 +54,11 @@ pub(crate) fn spread(text: &str) -> Vec<String> {
     done
 }
 
+/// Whether a character may be part of a name.
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
 impl Shell<'_> {
     /// The possible values of `${…}`.
     pub(crate) fn parameter(&mut self, raw: &str) -> Vec<String> {
@@ -66,10 +71,21 @@ impl Shell<'_> {
         if rest.starts_with(['[', ':']) || inner.starts_with('!') {
             self.named_values(inner);
         }
+        if let Some(other) = inner.strip_prefix('!').filter(|name| name.chars().all(is_of_name)) {
+            return self.indirect(other);
+        }
         if name.is_empty() {
-            return hole();
+            return self.length(inner);
         }
         let mut values = self.variable(&name);
+        // each possible value by itself
+        if !rest.is_empty()
+            && let [value] = values.as_slice()
+            && let choices = spread(value)
+            && choices.len() > 1
+        {
+            return self.for_each_value(&name, choices, raw);
+        }
         if let Some((index, after)) = rest.strip_prefix('[').and_then(|r| r.split_once(']')) {
             rest = after;
             if !matches!(index, "@" | "*") {
@@ -82,6 +98,36 @@ impl Shell<'_> {
         if rest.is_empty() {
             return values;
         }
+        self.changed(&name, values, rest)
+    }
+
+    /// The value of the variable that another one names: `${!NAME}`.
+    fn indirect(&mut self, other: &str) -> Vec<String> {
+        match self.variable(other).as_slice() {
+            [name] if !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') => {
+                self.variable(name)
+            }
+            _ => hole(),
+        }
+    }
+
+    /// The values of `${…}` for each possible value of its variable.
+    fn for_each_value(&mut self, name: &str, choices: Vec<String>, raw: &str) -> Vec<String> {
+        let before = self.state.variables.get(name).cloned();
+        let mut results = Vec::new();
+        for choice in choices {
+            self.state.variables.insert(name.to_owned(), vec![choice]);
+            results.extend(self.parameter(raw));
+        }
+        match before {
+            Some(before) => drop(self.state.variables.insert(name.to_owned(), before)),
+            None => drop(self.state.variables.remove(name)),
+        }
+        vec![either(&results)]
+    }
+
+    /// The values after the operator that follows the name: a default, a part, a replacement.
+    fn changed(&mut self, name: &str, values: Vec<String>, rest: &str) -> Vec<String> {
         let (colon, operator) = match rest.strip_prefix(':') {
             Some(after) if after.starts_with(['-', '=', '+', '?']) => (true, after),
             _ => (false, rest),
@@ -90,7 +136,7 @@ impl Shell<'_> {
         let (first, word) = (letters.next().unwrap_or_default(), letters.as_str());
         let known = !values.iter().any(|v| v.contains(UNKNOWN_SPAN));
         match first {
-            '-' | '=' | '+' => self.default_value(&name, values, first, colon, word),
+            '-' | '=' | '+' => self.default_value(name, values, first, colon, word),
             '?' => values,
             '@' if word == "P" => {
                 for value in &values {
@@ -104,6 +150,22 @@ impl Shell<'_> {
             '^' if word == "^" => values.iter().map(|v| v.to_uppercase()).collect(),
             ',' if word == "," => values.iter().map(|v| v.to_lowercase()).collect(),
             ':' => piece(&values, word),
+            _ => hole(),
+        }
+    }
+
+    /// `${#NAME}`, `${#NAME[@]}`.
+    fn length(&self, inner: &str) -> Vec<String> {
+        let Some(name) = inner.strip_prefix('#') else { return hole() };
+        let (name, list) =
+            name.strip_suffix("[@]").or_else(|| name.strip_suffix("[*]")).map_or((name, false), |name| (name, true));
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let Some(values) = self.state.variables.get(name).filter(|_| is_name) else { return hole() };
+        let known = values.iter().all(|value| !value.contains([UNKNOWN_SPAN, OPEN]));
+        match values.as_slice() {
+            _ if !known => hole(),
+            all if list => vec![all.len().to_string()],
+            [value] => vec![value.chars().count().to_string()],
             _ => hole(),
         }
     }
@@ -132,8 +194,9 @@ impl Shell<'_> {
         if known && !empty {
             return values;
         }
-        // only the machine knows which
-        let value = if known { default } else { either(&[UNKNOWN_SPAN.to_string(), default]) };
+        // only the machine knows which; what nothing in the action assigns, its environment does not have
+        let unset = !self.state.variables.contains_key(name) && name.starts_with(|c: char| !c.is_ascii_digit());
+        let value = if known || unset { default } else { either(&[UNKNOWN_SPAN.to_string(), default]) };
         if operator == '=' {
             self.assign(name, vec![value.clone()]);
         }

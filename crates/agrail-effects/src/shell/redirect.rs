@@ -69,7 +69,10 @@ impl Shell<'_> {
             let gap = parts.peek().and_then(|next| source.get(child.end_byte()..next.start_byte())).unwrap_or_default();
             match gap.trim() {
                 "" | "\\" => {}
-                "-" if child.kind() == "command" => self.last_word = Some("-".to_owned()),
+                "-" => match last_command(child) {
+                    Some(command) => self.last_word = Some((command.id(), "-".to_owned())),
+                    None => self.unknown(Cause::Parse, "-", "shell"),
+                },
                 left_out => self.unknown(Cause::Parse, left_out, "shell"),
             }
             if child.is_named() && !child.kind().ends_with("_redirect") {
@@ -80,13 +83,14 @@ impl Shell<'_> {
                 if first.is_some_and(super::command::is_shell) && redirects.iter().any(|r| connects(*r, source)) {
                     self.remote_shell(first.unwrap_or_default());
                 }
-                output = Some(self.statement(child, source, stdin.clone()));
+                let own = Output { private: !redirects.is_empty() && stdin.piped, ..stdin.clone() };
+                output = Some(self.statement(child, source, own));
             }
         }
         output
     }
 
-    fn is_input(&self, node: Node<'_>, source: &str) -> bool {
+    pub(super) fn is_input(&self, node: Node<'_>, source: &str) -> bool {
         if node.kind() == "herestring_redirect" {
             return true;
         }
@@ -179,8 +183,23 @@ impl Shell<'_> {
             self.push(effect);
         }
         // /dev/null is empty
-        let text = (input && path == "/dev/null").then(String::new);
+        let text = match path.as_str() {
+            "/dev/null" => Some(String::new()),
+            _ => self.short_text(&path).map(|text| format!("{text}\n")),
+        };
+        let text = text.filter(|_| input && paths.len() == 1);
         Output { piped: input, text, ..Output::default() }
+    }
+}
+
+/// The last command of a statement.
+fn last_command(node: Node<'_>) -> Option<Node<'_>> {
+    match node.kind() {
+        "command" => Some(node),
+        "list" | "pipeline" | "redirected_statement" => last_command(
+            children(node).into_iter().rfind(|child| child.is_named() && !child.kind().ends_with("_redirect"))?,
+        ),
+        _ => None,
     }
 }
 

@@ -1,6 +1,5 @@
 //! The effects of the arguments of a program, by their roles.
 
-use super::environment::is_public;
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Kind;
 use crate::role::{Role, default_kind};
@@ -52,6 +51,15 @@ fn is_bounded(resource: &str, bound: &Bound) -> bool {
     bound.arguments.iter().any(brief) || (resource == "network" && first.is_some() && local)
 }
 
+/// Whether a value names something below the working folder by a plain path.
+fn is_own_path(value: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./@+,:*".contains(c);
+    !value.starts_with('/')
+        && value.chars().all(plain)
+        && value.split('/').all(|part| part != "..")
+        && !value.contains("://")
+}
+
 /// Whether the text is a duration of at most [`BRIEF`] seconds: `10`, `10s`, `1m`.
 fn is_brief(text: &str) -> bool {
     let (number, factor) = match text.strip_suffix(['s', 'm']) {
@@ -61,7 +69,7 @@ fn is_brief(text: &str) -> bool {
     number.parse::<u64>().is_ok_and(|number| (1..=BRIEF / factor).contains(&number))
 }
 
-fn is_loopback(address: &str) -> bool {
+pub(super) fn is_loopback(address: &str) -> bool {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let host = rest.split(['/', ':']).next().unwrap_or_default();
     host == "localhost" || host.starts_with("127.") || rest.starts_with("[::1]")
@@ -85,9 +93,13 @@ impl Shell<'_> {
 
     fn effects_here(&mut self, program: &str, words: &[String], bound: &Bound, stdin: &Output) {
         for what in &bound.unrecognised {
-            self.unknown(Cause::Arguments, &format!("{program} {what}"), program);
+            if bound.perhaps_own {
+                self.own_subcommand(program, what);
+            } else {
+                self.unknown(Cause::Arguments, &format!("{program} {what}"), program);
+            }
         }
-        let before = self.reading.effects.len();
+        let before = self.produced.len();
         let detail = attributes(bound);
         let incoming: Vec<String> = bound
             .arguments
@@ -124,16 +136,23 @@ impl Shell<'_> {
             let value = &below_home.map_or_else(|| value.clone(), |rest| format!("{}/{rest}", self.state.home));
             self.role(role, value, &Command { incoming: &[], ..command });
         }
-        let own = self.reading.effects.get(before..).unwrap_or_default();
-        let looks = own.iter().all(|effect| matches!(effect.verb, Verb::Read | Verb::List | Verb::Select));
-        let project = self.state.cwd.as_deref().unwrap_or_default();
-        let runs_project = own.iter().any(|effect| {
-            effect.verb == Verb::Execute
-                && effect.operation.is_empty()
-                && effect.target == Target::Path(project.to_owned())
-        });
+        let own = self.produced.get(before..).unwrap_or_default();
+        let looks = own.iter().all(|(verb, _)| matches!(verb, Verb::Read | Verb::List | Verb::Select));
+        let runs_project = own.iter().any(|(_, runs)| *runs);
         let label: String = bound.subcommands.iter().fold(program.to_owned(), |label, name| format!("{label} {name}"));
         self.unlisted_options(&label, &bound.unlisted, looks, runs_project);
+    }
+
+    /// A subcommand that the row lacks, of a program whose subcommands run the project's code.
+    fn own_subcommand(&mut self, program: &str, name: &str) {
+        let mut effect = Effect::unknown(Cause::Arguments, &format!("{program} {name}"), program);
+        "own".clone_into(&mut effect.operation);
+        self.step(|| format!("unknown subcommand of a tool for projects: {program} {name}"));
+        self.add(effect);
+        for verb in [Verb::Execute, Verb::Write] {
+            let effect = self.at(verb, ".", program);
+            self.add(effect);
+        }
     }
 
     /// Adds an unknown effect for each option that the row does not list. `label`: the program and its subcommands.
@@ -148,7 +167,7 @@ impl Shell<'_> {
             let mut effect = Effect::unknown(Cause::Option, &format!("{label} {}", option.name), program);
             if looks && option.perhaps_harmless {
                 "flag".clone_into(&mut effect.operation);
-            } else if runs_project && option.perhaps_own {
+            } else if runs_project && (option.perhaps_own || option.value.as_deref().is_some_and(is_own_path)) {
                 "own".clone_into(&mut effect.operation);
             }
             self.step(|| format!("unknown option: {label} {}", option.name));
@@ -182,7 +201,7 @@ impl Shell<'_> {
             }
             Role::Script(language) if matches!(language.as_str(), "bash" | "sh") => {
                 self.child(program, |shell| {
-                    shell.state.arguments.clear();
+                    shell.state.arguments = Some(Vec::new());
                     shell.nested(program, value, stdin.clone())
                 });
             }
@@ -224,6 +243,17 @@ impl Shell<'_> {
         if self.source_or_loopback(verb, operation, value, program) {
             return;
         }
+        // a server of the project
+        if verb == Verb::Listen && self.packaged && !self.state.privileged {
+            return self.step(|| format!("{program} listens on {value}: a server of the project"));
+        }
+        // `read/requirements`: its lines act
+        let operation = if verb == Verb::Read && !operation.is_empty() {
+            self.load_operand(operation, value, program);
+            ""
+        } else {
+            operation
+        };
         let value = if *role == Role::Upload { "" } else { value };
         // a `file://` URL is a file of this machine
         if let Some(path) = value.strip_prefix("file://").filter(|_| kind == Kind::Url) {
@@ -255,38 +285,6 @@ impl Shell<'_> {
             effect.incoming = command.incoming.to_vec();
         }
         self.add(effect);
-    }
-
-    /// Sources of packages, and servers that nobody else can reach. Whether that is all that the argument does.
-    fn source_or_loopback(&mut self, verb: Verb, operation: &str, value: &str, program: &str) -> bool {
-        match (verb, operation) {
-            (Verb::Install, "source") => is_public(value),
-            // `go run HOST/MODULE@VERSION`: a folder or a file of the project is no package
-            (Verb::Install, "module") => {
-                let host = value.split('/').next().unwrap_or_default();
-                let is_module = value.contains('@') || host.contains('.') && !value.starts_with('.') && host != value;
-                if is_module {
-                    self.named(Verb::Install, value, program);
-                }
-                true
-            }
-            // a package by its address comes from a place that nobody has chosen before
-            (Verb::Install, "local") if value.contains("://") => {
-                self.packages_from(value, program);
-                true
-            }
-            // `npm config set registry URL`
-            (Verb::Config, "source") => {
-                let address = value.split_once('=').map_or(value, |(_, address)| address);
-                if address.contains("://") && !is_public(address) {
-                    self.packages_from(address, program);
-                }
-                self.named(Verb::Config, program, program);
-                true
-            }
-            (Verb::Listen, _) => is_loopback(value),
-            _ => false,
-        }
     }
 
     /// The effect of a verb on its target; `None` if a dry run leaves the target alone.

@@ -44,7 +44,7 @@ impl Shell<'_> {
         }
         let how = format!("{program} -c");
         self.child(&how, |shell| {
-            shell.state.arguments = words.get(1..).unwrap_or_default().to_vec();
+            shell.state.arguments = Some(words.get(1..).unwrap_or_default().to_vec());
             if let Some(zero) = words.first() {
                 shell.state.variables.insert("0".to_owned(), vec![zero.clone()]);
             }

@@ -1,11 +1,12 @@
 //! Interprets source that is run: from standard input, the command line and files, and in other languages.
 
-use super::content::Content;
+use super::file::digest;
 use super::roles::Command;
 use super::state::State;
 use super::{Output, ReadError, Shell, UNKNOWN_SPAN};
 use crate::Kind;
-use crate::reading::{Loaded, Loader, Reading};
+use crate::oneliner::OWN_FOLDER;
+use crate::reading::{Call, LIBRARY, Loaded, Loader, MODULE, MODULE_FOLDER, Reading};
 use crate::role::Role;
 use crate::table::Bound;
 use crate::{Cause, Detail, Effect, Target, Verb};
@@ -30,7 +31,7 @@ impl Shell<'_> {
     }
 
     /// Adds the execution of downloaded code.
-    fn downloaded(&mut self, program: &str) {
+    pub(crate) fn downloaded(&mut self, program: &str) {
         let mut effect =
             Effect::new(Verb::Execute, Target::Named(Kind::Program, "downloaded code".to_owned()), program);
         effect.detail = Detail::Network;
@@ -61,17 +62,30 @@ impl Shell<'_> {
                 self.javascript(text, how);
                 Output::default()
             }
-            // commands of the client itself (`.tables`, `\d`) are not SQL: `foreign` judges them by their words
-            "sql" if crate::sql::parses(text) => {
-                for effect in crate::sql::extract_effects(text) {
-                    self.add(effect);
+            // commands of the client itself (`.tables`, `\d`) stand between the statements
+            "sql" => {
+                let statements = self.client_commands(text, how);
+                if statements.trim().is_empty() {
+                    return Output::default();
+                }
+                if crate::sql::parses(&statements) {
+                    crate::sql::extract_effects(&statements).into_iter().for_each(|effect| self.add(effect));
+                } else {
+                    self.foreign(language, &statements, how);
                 }
                 Output::default()
             }
-            _ => {
-                self.foreign(language, text, how);
+            "manifest" => {
+                self.manifest(text, how);
                 Output::default()
             }
+            _ => match self.tasks(language, text, how) {
+                Some(output) => output,
+                None => {
+                    self.foreign(language, text, how);
+                    Output::default()
+                }
+            },
         }
     }
 
@@ -104,11 +118,22 @@ impl Shell<'_> {
 
     /// Interprets code with other arguments in the same shell.
     pub(crate) fn with_arguments(&mut self, arguments: &[String], run: impl FnOnce(&mut Self) -> Output) -> Output {
-        let before = std::mem::take(&mut self.state.arguments);
-        self.state.arguments = arguments.to_vec();
+        let before = self.state.arguments.replace(arguments.to_vec());
         let output = run(self);
         self.state.arguments = before;
         output
+    }
+
+    /// Notes the names by which a script of the shell knows itself.
+    pub(super) fn named_as(&mut self, written: &str, language: &str) {
+        if matches!(language, "bash" | "sh" | "source") {
+            let names: &[&str] = if language == "source" { &["BASH_SOURCE"] } else { &["0", "BASH_SOURCE"] };
+            for name in names {
+                self.state.variables.insert((*name).to_owned(), vec![written.to_owned()]);
+                // a child does not lose them
+                self.state.exported.insert((*name).to_owned());
+            }
+        }
     }
 
     /// Forgets functions and aliases: they belong to this shell, and other programs do not know them.
@@ -156,29 +181,39 @@ impl Shell<'_> {
     /// Adds the effects of calls of a program, which use the roles of the table.
     pub(super) fn source_read(&mut self, reading: Reading, language: &str) {
         for problem in &reading.problems {
-            self.unknown(problem.cause, &problem.what, language);
+            self.surely_unknown(problem.cause, &problem.what, language);
         }
+        if reading.calls.iter().any(is_network) && reading.calls.iter().any(is_bare_shell) {
+            self.remote_shell(language);
+        }
+        let named = reading.calls.iter().filter(|call| call.role == MODULE_FOLDER);
+        let folders: Vec<String> = named.map(|call| call.target.clone()).collect();
+        let mut undefined = Vec::new();
         for call in reading.calls {
+            if call.role == MODULE {
+                self.load_module(&call.target, language, &folders);
+                continue;
+            }
+            if call.role == MODULE_FOLDER {
+                continue;
+            }
+            // in code of the project, a package is one of its own dependencies
+            if call.role == LIBRARY {
+                self.unknown(Cause::Program, &call.target, &call.via);
+                continue;
+            }
             let Ok(role) = Role::parse(&call.role) else {
-                self.unknown(Cause::Program, &call.via, language);
+                self.surely_unknown(Cause::Program, &call.via, language);
                 continue;
             };
             match role {
-                Role::ScriptFile(language) if !call.dynamic => drop(self.run_file(&call.target, &[], Some(&language))),
-                Role::Cwd => {}
-                Role::Script(language) => {
-                    if call.role == crate::python::STATEMENT {
-                        // a statement that does not parse is unknown
-                        for effect in crate::sql::extract_effects(&call.target) {
-                            self.add(effect);
-                        }
-                    } else if call.target.starts_with(UNKNOWN_SPAN) {
-                        self.unknown(Cause::Dynamic, "the source that it runs", &call.via);
-                    } else {
-                        self.with_arguments(&[], |shell| shell.script(&language, &call.target, &call.via));
-                    }
+                Role::ScriptFile(language) if !call.dynamic => {
+                    let file = self.beside(&call, &language);
+                    drop(self.run_file(&file, &[], Some(&language)));
                 }
-                Role::Unknown => self.unknown(Cause::Program, &call.target, &call.via),
+                Role::Cwd => {}
+                Role::Script(language) => self.source_of(&call, &language),
+                Role::Unknown => undefined.push(call),
                 Role::Act { kind: Kind::Column | Kind::Table, .. } if call.target.contains(UNKNOWN_SPAN) => {
                     let what = format!("which data is meant: {}", call.target);
                     self.unknown(Cause::Dynamic, &what, &call.via);
@@ -199,6 +234,57 @@ impl Shell<'_> {
                 }
             }
         }
+        self.undefined(&undefined, language);
+    }
+
+    /// Interprets source that a call runs.
+    fn source_of(&mut self, call: &Call, language: &str) {
+        if call.role == crate::python::STATEMENT {
+            // a statement that does not parse is unknown
+            crate::sql::extract_effects(&call.target).into_iter().for_each(|effect| self.add(effect));
+        } else if call.target.starts_with(UNKNOWN_SPAN) {
+            self.unknown(Cause::Dynamic, "the source that it runs", &call.via);
+        } else {
+            self.with_arguments(&[], |shell| shell.script(language, &call.target, &call.via));
+        }
+    }
+
+    /// Interprets a module by its name: a file of the project, or one of an installed package.
+    pub(super) fn load_module(&mut self, name: &str, language: &str, more: &[String]) {
+        let source = self.via.iter().rev().find(|how| how.starts_with('/'));
+        let own = source.and_then(|path| path.rsplit_once('/')).map_or(".", |(folder, _)| folder).to_owned();
+        let path = &name.replace("::", "/").replace('.', "/");
+        let endings: &[&str] = match language {
+            "perl" => &[".pm", ".pl"],
+            "lua" => &[".lua", "/init.lua"],
+            _ => &[".rb"],
+        };
+        let folders = more.iter().cloned().chain([
+            own.clone(),
+            ".".to_owned(),
+            "lib".to_owned(),
+            "src".to_owned(),
+            format!("{own}/lib"),
+        ]);
+        let files = folders.flat_map(|folder| endings.iter().map(move |ending| format!("{folder}/{path}{ending}")));
+        let there = |file: &String| !self.read_contents(&self.path(file)).is_err_and(|unread| unread.is_missing());
+        match files.into_iter().find(there) {
+            Some(file) if self.via.iter().any(|how| *how == self.path(&file)) => {}
+            Some(file) => drop(self.run_file(&file, &[], Some(language))),
+            None => self.unknown(Cause::Program, name, language),
+        }
+    }
+
+    /// The file that a call loads: relative to the source's own folder where the language says so.
+    fn beside(&self, call: &Call, language: &str) -> String {
+        let source = self.via.iter().rev().find(|how| how.starts_with('/'));
+        let folder = source.and_then(|path| path.rsplit_once('/')).map_or(".", |(folder, _)| folder);
+        let ending = if language == "ruby" && !call.target.ends_with(".rb") { ".rb" } else { "" };
+        match call.target.strip_prefix(OWN_FOLDER) {
+            Some(rest) => format!("{folder}{rest}{ending}"),
+            None if call.via == "require_relative" => format!("{folder}/{}{ending}", call.target),
+            None => format!("{}{ending}", call.target),
+        }
     }
 
     /// What a path that the program computes may be: each path among its arguments.
@@ -216,119 +302,8 @@ impl Shell<'_> {
         };
         // nothing is below a file
         let fits = |path: &String| !rest.starts_with('/') || self.around.folder(&self.path(path)) != Some(false);
-        let given = self.state.arguments.iter().filter_map(value).filter(is_path).filter(fits);
+        let given = self.state.arguments.iter().flatten().filter_map(value).filter(is_path).filter(fits);
         given.take(MAX_GIVEN).map(|path| format!("{path}{rest}")).collect()
-    }
-
-    /// Interprets the execution of a script or program at a path.
-    pub(crate) fn run_file(&mut self, written: &str, arguments: &[String], language: Option<&str>) -> Output {
-        if let Some(language) = language.filter(|language| written == "-" && *language != "source") {
-            let stdin = self.stdin.clone();
-            if stdin.piped {
-                self.run_input(language, written, &stdin);
-            } else {
-                self.waits(language, &stdin);
-            }
-            return Output::default();
-        }
-        let mut path = self.path(written);
-        if language == Some("js") {
-            path = self.module_file(&path);
-        }
-        if let Some(stream) = self.stream(&path) {
-            self.run_input(language.filter(|name| *name != "source").unwrap_or("bash"), written, &stream);
-            return Output::default();
-        }
-        let mut effect = Effect::new(Verb::Execute, Target::Path(path.clone()), written);
-        if language.is_some() {
-            // an interpreter only reads the file
-            "source".clone_into(&mut effect.operation);
-        }
-        self.step(|| format!("runs the file {path}"));
-        let (mut output, before) = (Output::silent(), self.state.fork());
-        let mut ends = Vec::new();
-        for content in self.contents(&path) {
-            let one = self.run_content(&path, &effect, content, arguments, language);
-            output = super::syntax::join(output, one);
-            ends.push(std::mem::replace(&mut self.state, before.fork()));
-        }
-        self.resume(ends);
-        output
-    }
-
-    /// The file that Node.js runs for a path: its ending may be left out, and a folder has an index.
-    pub(super) fn module_file(&self, path: &str) -> String {
-        let there = |path: &str| {
-            self.contents(path) != [Content::Before(path.to_owned())] || {
-                !self.around.script(path, super::MAX_SOURCE).is_err_and(|unread| unread.is_missing())
-            }
-        };
-        let endings = [".js", ".cjs", ".mjs", ".json", ".ts", ".tsx", ".mts", ".cts", "/index.js", "/index.ts"];
-        if self.around.folder(path) != Some(true) && there(path) {
-            return path.to_owned();
-        }
-        let other = endings.iter().map(|ending| format!("{path}{ending}")).find(|path| there(path));
-        other.unwrap_or_else(|| path.to_owned())
-    }
-
-    /// Interprets one of the possible contents of a file.
-    fn run_content(
-        &mut self,
-        path: &str,
-        execute: &Effect,
-        content: Content,
-        arguments: &[String],
-        language: Option<&str>,
-    ) -> Output {
-        let (mut effect, written) = (execute.clone(), execute.program.as_str());
-        let content = match content {
-            Content::Before(at) => self.around.script(&at, super::MAX_SOURCE),
-            Content::Text(text) => Ok(text.as_bytes().to_vec()),
-            Content::Downloaded => {
-                self.add(effect);
-                self.downloaded(written);
-                return Output::default();
-            }
-            Content::Brought => Err(ReadError::Brought),
-            Content::By(program) => {
-                self.step(|| format!("{program} changes {path} before"));
-                Err(ReadError::Changed)
-            }
-        };
-        match content {
-            Ok(content) => {
-                let text = String::from_utf8_lossy(&content).into_owned();
-                let own = if language == Some("source") { None } else { shebang(&text) };
-                let found = own.or(language.map(str::to_owned)).unwrap_or_else(|| "bash".to_owned());
-                let digest = digest(&content);
-                self.reading.scripts.push((path.to_owned(), digest.clone()));
-                effect.detail = Detail::Digest(digest);
-                self.add(effect);
-                if content.contains(&0) {
-                    self.unknown(Cause::Script, "a binary file", written);
-                    return Output::default();
-                }
-                if self.via.iter().filter(|v| v.as_str() == path).count() > 1 {
-                    self.unknown(Cause::Budget, "a script runs itself", written);
-                    return Output::default();
-                }
-                if found == "source" && arguments.is_empty() {
-                    // it has the arguments of this shell
-                    return self.script(&found, &text, path);
-                }
-                self.with_arguments(arguments, |shell| shell.script(&found, &text, path))
-            }
-            Err(unread) => {
-                self.add(effect);
-                self.step(|| format!("cannot read {path}: {unread}"));
-                // the word is not the name of a missing file, but something else that would run
-                if unread.is_missing() && (written.contains(char::is_whitespace) || written.contains(':')) {
-                    self.unknown(Cause::Arguments, written, written);
-                }
-                self.unread(path, unread, written);
-                Output::default()
-            }
-        }
     }
 }
 
@@ -356,20 +331,25 @@ impl Loader for Modules<'_, '_> {
     }
 }
 
-fn shebang(text: &str) -> Option<String> {
-    let line = text.strip_prefix("#!")?.lines().next()?;
-    let program = line
-        .split_whitespace()
-        .map(|w| w.rsplit('/').next().unwrap_or(w))
-        .find(|w| *w != "env" && !w.starts_with('-'))?;
-    let base = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    Some(match base {
-        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" => "bash".to_owned(),
-        other => other.to_owned(),
-    })
+/// Whether a call opens a connection, or waits for one.
+fn is_network(call: &Call) -> bool {
+    let verb = call.role.split([':', '/']).next().unwrap_or_default();
+    matches!(verb, "connect" | "listen" | "send")
 }
 
-pub(crate) fn digest(content: &[u8]) -> String {
-    use sha2::{Digest, Sha256};
-    Sha256::digest(content).iter().take(16).map(|b| format!("{b:02x}")).collect()
+/// Whether a call starts a shell without a script: it reads commands from its input.
+fn is_bare_shell(call: &Call) -> bool {
+    if call.role != "script:bash" {
+        return false;
+    }
+    // with an input that the program computes
+    let line = match call.target.rsplit_once('|') {
+        Some((input, line)) if input.contains(UNKNOWN_SPAN) => line,
+        Some(_) => return false,
+        None => call.target.as_str(),
+    };
+    let mut words = line.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
+    let program = words.next().and_then(|word| word.rsplit('/').next()).unwrap_or_default();
+    let shell = matches!(program, "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "fish" | "cmd.exe" | "powershell");
+    shell && words.all(|word| word.starts_with(['-', '<', '>', '&', '2']) && word != "-c")
 }

@@ -7,7 +7,7 @@ use crate::table::{Options, Table};
 type Special = fn(&mut Shell<'_>, program: &str, words: &[String], stdin: &Output) -> Option<Output>;
 
 /// The methods by the name in the row.
-const SPECIAL: [(&str, Special); 32] = [
+const SPECIAL: [(&str, Special); 33] = [
     ("alias", |shell, program, words, _| Some(shell.alias(program, words))),
     ("base64", |shell, program, words, stdin| shell.base64(program, words, stdin)),
     ("cd", |shell, _, words, _| Some(shell.cd(words))),
@@ -22,6 +22,7 @@ const SPECIAL: [(&str, Special); 32] = [
     ("git", |shell, program, words, stdin| shell.git(program, words, stdin)),
     ("interpreter", |shell, program, words, stdin| shell.interpreter(program, words, stdin)),
     ("make", |shell, program, words, stdin| Some(shell.make(program, words, stdin))),
+    ("pack", |shell, program, words, _| shell.pack(program, words)),
     // if no script runs, the row applies
     ("package-scripts", |shell, program, words, _| shell.package_scripts(program, words).then(Output::default)),
     ("read", |shell, program, words, _| Some(shell.read_into(program, words))),

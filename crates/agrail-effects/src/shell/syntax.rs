@@ -2,6 +2,7 @@
 
 use super::lines::parse_lines;
 use super::respell::{end_assignments, loop_over_arguments, plainer};
+use super::state::State;
 use super::word::children;
 use super::{MAX_DEPTH, MAX_SOURCE, MAX_STEPS, Output, Shell, UNKNOWN_SPAN};
 use crate::Cause;
@@ -114,12 +115,41 @@ impl Shell<'_> {
             return Output::default();
         }
         self.depth += 1;
-        let output = self.dispatch(node, source, stdin);
+        let output = if self.state.elsewhere.is_empty() {
+            self.dispatch(node, source, stdin)
+        } else {
+            self.in_each_folder(node, source, &stdin)
+        };
         self.depth -= 1;
         output
     }
 
-    fn dispatch(&mut self, node: Node<'_>, source: &str, stdin: Output) -> Output {
+    /// Interprets a statement in each of the folders that may be the working folder.
+    fn in_each_folder(&mut self, node: Node<'_>, source: &str, stdin: &Output) -> Output {
+        let before = self.state.fork();
+        let folders: Vec<String> = before.cwd.iter().chain(&before.elsewhere).cloned().collect();
+        let runs = folders.into_iter().map(|folder| {
+            let mut state = before.fork();
+            (state.cwd, state.elsewhere) = (Some(folder), Vec::new());
+            state
+        });
+        self.each_way(runs.collect(), |shell| shell.dispatch(node, source, stdin.clone()))
+    }
+
+    /// Runs in each of several possible states, and goes on in any state to which they lead.
+    pub(super) fn each_way(&mut self, starts: Vec<State>, mut run: impl FnMut(&mut Self) -> Output) -> Output {
+        let (mut ends, mut outputs) = (Vec::new(), Vec::new());
+        for start in starts {
+            self.state = start;
+            outputs.push(run(self));
+            ends.push(self.state.fork());
+        }
+        self.resume(ends);
+        either_output(outputs)
+    }
+
+    fn dispatch(&mut self, node: Node<'_>, source: &str, mut stdin: Output) -> Output {
+        stdin.private &= node.kind() == "command";
         match node.kind() {
             "command" => self.command(node, source, stdin),
             "variable_assignment" | "variable_assignments" => {
@@ -148,7 +178,10 @@ impl Shell<'_> {
                 Output::silent()
             }
             "heredoc_body" | "comment" => Output::silent(),
-            "file_redirect" | "herestring_redirect" => self.redirect(node, source, &Output::default(), false),
+            "file_redirect" | "herestring_redirect" => {
+                let input = self.is_input(node, source);
+                self.redirect(node, source, &Output::default(), input)
+            }
             "ERROR" => self.block(node, source, stdin),
             "case_statement" => self.case(node, source, &stdin),
             "if_statement" => self.conditional(node, source, &stdin),
@@ -179,6 +212,10 @@ impl Shell<'_> {
             }
             self.state.exported.remove(&name);
             self.assign(&name, vec![String::new()]);
+            // without it, the shell splits at blanks
+            if name == "IFS" {
+                self.state.variables.remove("IFS");
+            }
         }
         Output::silent()
     }
@@ -190,6 +227,9 @@ impl Shell<'_> {
         let body = node.child_by_field_name("body").and_then(|n| source.get(n.start_byte()..node.end_byte()));
         if let (Some(name), Some(body)) = (name, body) {
             self.state.functions.insert(name.to_owned(), body.to_owned());
+            if self.state.maybe_defined_functions.contains(name) {
+                self.state.maybe_defined_functions.remove(name);
+            }
         }
         Output::silent()
     }
@@ -237,6 +277,7 @@ impl Shell<'_> {
         let outer = self.piped;
         for (place, child) in parts.iter().enumerate() {
             self.piped = outer || place + 1 < parts.len();
+            output.private = place > 0;
             output = self.scoped(|s| s.statement(*child, source, output.clone()));
             output.piped = true;
         }
@@ -260,7 +301,24 @@ pub(super) fn join(first: Output, second: Output) -> Output {
         endless: first.endless || second.endless,
         decoded: first.decoded || second.decoded,
         piped: first.piped || second.piped,
+        private: false,
     }
+}
+
+/// One of several possible outputs.
+fn either_output(outputs: Vec<Output>) -> Output {
+    outputs
+        .into_iter()
+        .reduce(|a, b| Output {
+            text: a.text.filter(|text| b.text.as_ref() == Some(text)),
+            names: a.names.filter(|names| b.names.as_ref() == Some(names)),
+            network: a.network || b.network,
+            endless: a.endless || b.endless,
+            decoded: a.decoded || b.decoded,
+            piped: a.piped || b.piped,
+            private: false,
+        })
+        .unwrap_or_default()
 }
 
 /// First byte of the text that does not parse. Wide trees are cheap: only branches with an error are visited.

@@ -1,5 +1,6 @@
 //! Variables: their values, and which are exported, read-only or local to a function.
 
+use super::parameter::spread;
 use super::word::children;
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::{Cause, Detail, Effect, Target, Verb};
@@ -176,14 +177,20 @@ impl Shell<'_> {
         if changes_programs(name) {
             let mut effect =
                 Effect::new(Verb::Variable, Target::Named(crate::Kind::Variable, name.to_owned()), "shell");
-            effect.detail = Detail::Value(values.join(" "));
+            effect.detail = Detail::Value(values.iter().flat_map(|value| spread(value)).collect::<Vec<_>>().join(" "));
             self.add(effect);
         }
-        values.first().cloned().into_iter().for_each(|value| self.environment(name, &value));
+        let first = values.first().map(|value| spread(value)).unwrap_or_default();
+        first.iter().for_each(|value| self.environment(name, value));
         self.state.plain.remove(name);
         match name {
             "PS4" | "PS0" => values.iter().for_each(|value| self.evaluated(value)),
-            "HOME" => self.state.home = values.concat(),
+            "HOME" => {
+                self.state.home = match spread(&values.concat()).as_slice() {
+                    [one] => one.clone(),
+                    _ => UNKNOWN_SPAN.to_string(),
+                };
+            }
             _ => {}
         }
         // a read-only variable keeps its value

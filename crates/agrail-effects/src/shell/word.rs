@@ -51,13 +51,25 @@ impl Shell<'_> {
         })
     }
 
-    /// The fields to which a word expands.
+    /// The fields to which a word expands, each with its alternatives as further fields.
     pub(crate) fn fields(&mut self, node: Node<'_>, source: &str) -> Vec<String> {
+        self.marked_fields(node, source).iter().flat_map(|field| spread(field)).collect()
+    }
+
+    /// The fields to which a word expands; alternatives are marked.
+    pub(crate) fn marked_fields(&mut self, node: Node<'_>, source: &str) -> Vec<String> {
         let mut text = String::new();
         self.expand(node, source, false, &mut text);
         if text.len() > MAX_WORD {
             self.unknown(Cause::Budget, "a word is too long", "shell");
             return vec![UNKNOWN_SPAN.to_string()];
+        }
+        // without arguments, `"$@"` is no word
+        let raw = node.utf8_text(source.as_bytes()).unwrap_or_default();
+        if text.is_empty()
+            && (matches!(raw, "\"$@\"" | "\"${@}\"") || raw.starts_with("\"${") && raw.ends_with("[@]}\""))
+        {
+            return Vec::new();
         }
         let empty_expansion =
             text.is_empty() && matches!(node.kind(), "simple_expansion" | "expansion" | "command_substitution");
@@ -66,7 +78,7 @@ impl Shell<'_> {
             if field.is_empty() && (empty_expansion || text.contains(SPLIT)) {
                 continue;
             }
-            for choice in spread(field).iter().flat_map(|field| braces(field)) {
+            for choice in braces(field) {
                 fields.push(self.tilde(&choice));
                 if fields.len() > MAX_FIELDS {
                     self.unknown(Cause::Budget, "too many words come of one", "shell");
@@ -169,7 +181,10 @@ impl Shell<'_> {
                 self.walk_substitutions(node, source);
                 self.arithmetic(raw);
                 let inner = raw.trim_start_matches("$((").trim_end_matches("))").trim();
-                if inner.parse::<i64>().is_ok() { into.push_str(inner) } else { into.push(UNKNOWN_SPAN) }
+                match self.number(inner) {
+                    Some(number) => into.push_str(&number.to_string()),
+                    None => into.push(UNKNOWN_SPAN),
+                }
             }
         }
     }
@@ -273,19 +288,23 @@ impl Shell<'_> {
             "SHELL" => one("/bin/bash"),
             // what nothing in the action assigns, the user's environment has: the folder of an installed toolchain
             name if TOOLCHAINS.contains(&name) => one("/usr"),
-            "@" | "*" => {
-                if self.state.arguments.is_empty() {
-                    one(&UNKNOWN_SPAN.to_string())
-                } else {
-                    self.state.arguments.clone()
-                }
-            }
-            _ => match name.parse::<usize>() {
-                Ok(n) if n > 0 => {
-                    self.state.arguments.get(n - 1).cloned().map_or_else(|| one(&UNKNOWN_SPAN.to_string()), |v| vec![v])
-                }
-                _ => one(&UNKNOWN_SPAN.to_string()),
-            },
+            "@" | "*" => self.state.arguments.clone().unwrap_or_else(|| one(&UNKNOWN_SPAN.to_string())),
+            _ => one(&self.positional(name).unwrap_or_else(|| UNKNOWN_SPAN.to_string())),
+        }
+    }
+
+    /// The value of `$1`, or the number of arguments for `$#`, if it is known.
+    pub(super) fn positional(&self, name: &str) -> Option<String> {
+        let arguments = self.state.arguments.as_ref()?;
+        // a word that is not constant may be several words, or none
+        let vague = |one: &String| one.starts_with(UNKNOWN_SPAN);
+        if name == "#" {
+            return (!arguments.iter().any(vague)).then(|| arguments.len().to_string());
+        }
+        let at = name.parse::<usize>().ok()?.checked_sub(1)?;
+        match arguments.get(at) {
+            Some(value) => (!arguments.iter().take(at).any(vague)).then(|| value.clone()),
+            None => (!arguments.iter().any(vague)).then(String::new),
         }
     }
 

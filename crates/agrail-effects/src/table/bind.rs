@@ -1,7 +1,82 @@
 //! Assigns roles to the arguments of a command line.
 
 use super::row::{Attribute, Listed, Opt, Pattern, Row, Slot, Style, Word};
+use crate::Verb;
 use crate::role::Role;
+
+/// Parts of names of subcommands that do more than run the code of the project.
+const ACTS: [&str; 64] = [
+    "activate",
+    "add",
+    "apply",
+    "approve",
+    "auth",
+    "cancel",
+    "clean",
+    "clear",
+    "clobber",
+    "cloud",
+    "config",
+    "create",
+    "delete",
+    "deploy",
+    "deprecate",
+    "destroy",
+    "dlx",
+    "down",
+    "drop",
+    "env",
+    "eval",
+    "exec",
+    "execute",
+    "export",
+    "flush",
+    "fresh",
+    "import",
+    "install",
+    "kill",
+    "link",
+    "load",
+    "login",
+    "logout",
+    "migrate",
+    "nuke",
+    "owner",
+    "patch",
+    "promote",
+    "publish",
+    "purge",
+    "push",
+    "release",
+    "remove",
+    "replant",
+    "reset",
+    "rm",
+    "rollback",
+    "run",
+    "secret",
+    "send",
+    "set",
+    "shell",
+    "sql",
+    "ssh",
+    "token",
+    "truncate",
+    "uninstall",
+    "unpublish",
+    "up",
+    "update",
+    "upgrade",
+    "upload",
+    "wipe",
+    "yank",
+];
+
+/// Whether the name of a subcommand, or a part of it, says that it does more than run the code of the project.
+fn acts(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.');
+    !name.chars().all(plain) || name.split(['-', '_', ':', '.']).any(|part| ACTS.contains(&part))
+}
 
 /// The result of [`Row::bind`].
 #[derive(Debug, Default)]
@@ -26,6 +101,8 @@ pub struct Bound {
     pub symbolic: bool,
     /// Arguments that the row does not cover.
     pub unrecognised: Vec<String>,
+    /// Whether the first of them may be a subcommand of a program whose other subcommands run the project's code.
+    pub perhaps_own: bool,
     /// Options that the row does not list, or lists as unknown.
     pub unlisted: Vec<Unlisted>,
     /// Role of the standard input, if the program or the subcommand runs it.
@@ -36,6 +113,10 @@ pub struct Bound {
     pub brings: bool,
     /// Whether it brings that into the working folder, if it names no other.
     pub brings_here: bool,
+    /// Files of the project that the program and its subcommand run as code: language and pattern.
+    pub loads: Vec<(String, String)>,
+    /// Its operands, if it runs such files.
+    pub operands: Vec<String>,
 }
 
 /// An option with an unknown effect: the row does not list it, or lists it as unknown.
@@ -124,10 +205,11 @@ impl Row {
                     let mut chain: Vec<&Self> = parents.to_vec();
                     chain.push(self);
                     bound.fixed.extend(self.effects.iter().cloned());
+                    bound.loads.extend(self.loads.iter().cloned());
                     return sub.bind_from(arguments, index, &chain, bound);
                 }
                 operands.push((here, argument));
-                if stop_after.is_some_and(|n| operands.len() > n) {
+                if stop_after.is_some_and(|most| operands.len() >= most) {
                     operands.extend((index..arguments.len()).filter_map(|i| arguments.get(i).map(|a| (i, a.as_str()))));
                     break;
                 }
@@ -141,6 +223,10 @@ impl Row {
         bound.option_values = bound.arguments.len();
         bound.stdin = self.stdin.clone();
         bound.passes_input = self.passes_input;
+        bound.loads.extend(self.loads.iter().cloned());
+        if !bound.loads.is_empty() {
+            bound.operands = operands.iter().map(|(_, operand)| (*operand).to_owned()).collect();
+        }
         let variant = self.variants.iter().find(|v| v.flags.iter().any(|f| bound.seen.contains(f)));
         bound.brings_here |= variant.is_some_and(|variant| variant.brings);
         bound.brings |= self.brings || bound.brings_here;
@@ -151,16 +237,43 @@ impl Row {
         bound.fixed.extend(effects.iter().cloned());
         match variant.and_then(|v| v.operands.as_ref()).or(self.operands.as_ref()) {
             Some(pattern) => pattern.bind(operands, bound),
-            None => bound.unrecognised.extend(operands.first().map(|(_, first)| (*first).to_owned())),
+            None => {
+                let first = operands.first().map(|(_, first)| (*first).to_owned());
+                // an address, a path elsewhere, or code is no argument of the project's own command
+                let plain = |text: &str| {
+                    let part = |c: char| c.is_ascii_alphanumeric() || "_-./@:=,+*".contains(c);
+                    text.chars().all(part) && !text.contains("://") && !text.starts_with('/') && !text.contains("..")
+                };
+                let plain = operands.iter().all(|(_, operand)| plain(operand));
+                bound.perhaps_own = plain && self.runs_project() && first.as_deref().is_some_and(|name| !acts(name));
+                bound.unrecognised.extend(first);
+            }
         }
     }
 
-    /// The number of operands before a command line that the program runs, or before the arguments of its code.
+    /// Whether most subcommands that do more than look run the project's code.
+    fn runs_project(&self) -> bool {
+        let runs = |sub: &&Self| {
+            let here = |(role, target): &(Role, String)| {
+                matches!(role, Role::Act { verb: Verb::Execute, .. }) && target == "."
+            };
+            sub.effects.iter().any(here)
+        };
+        let acting = self.subs.iter().filter(|sub| !sub.effects.is_empty()).count();
+        acting > 0 && self.subs.iter().filter(runs).count() * 2 >= acting
+    }
+
+    /// The number of operands after which no option is the program's own: those before the arguments of its code, or up
+    /// to the name of the program that it runs.
     pub(super) fn run_position(&self) -> Option<usize> {
         let pattern = self.operands.as_ref()?;
-        let ends = |slot: &&Slot| matches!(slot.role, Role::Run | Role::Rest);
-        let at = pattern.before.iter().position(|slot| ends(&slot));
-        at.or_else(|| pattern.repeated.as_ref().filter(ends).map(|_| pattern.before.len()))
+        let end = |slot: &Slot, before: usize| match slot.role {
+            Role::Run => Some(before + 1),
+            Role::Rest => Some(before.max(1)),
+            _ => None,
+        };
+        let slots = pattern.before.iter().chain(&pattern.repeated).enumerate();
+        slots.into_iter().find_map(|(before, slot)| end(slot, before))
     }
 
     pub(super) fn lookup<'a>(&'a self, parents: &[&'a Self], option: &str) -> Option<&'a Opt> {

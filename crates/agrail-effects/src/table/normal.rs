@@ -41,7 +41,7 @@ impl Row {
             }
             operands += 1;
             // the command that it runs has its own options
-            if stop_after.is_some_and(|most| operands > most) {
+            if stop_after.is_some_and(|most| operands >= most) {
                 return out.extend(rest.iter().cloned());
             }
         }

@@ -53,6 +53,9 @@ struct RawRow {
     stdin: Option<String>,
     stdout: Option<String>,
     content: Option<String>,
+    /// Files of the project that the program runs: `LANGUAGE:PATTERN`.
+    #[serde(default)]
+    loads: String,
     #[serde(default)]
     style: Option<Style>,
     #[serde(default)]
@@ -108,6 +111,16 @@ pub enum RowError {
         /// The invalid word.
         problem: RoleError,
     },
+    /// The file lists a file that the program runs without its language.
+    #[error("{file}: {row}: '{word}' is not LANGUAGE:PATTERN")]
+    Loads {
+        /// The file.
+        file: String,
+        /// Name of the row or subcommand.
+        row: String,
+        /// The invalid word.
+        word: String,
+    },
     /// A pattern contains more than one role that repeats.
     #[error("{file}: {row}: '{word}' repeats, but only one role of a pattern may repeat")]
     Repeats {
@@ -124,6 +137,7 @@ pub enum RowError {
 enum Problem {
     Role(String, RoleError),
     Repeats(String, String),
+    Loads(String, String),
 }
 
 impl Problem {
@@ -132,6 +146,7 @@ impl Problem {
         match self {
             Self::Role(row, problem) => RowError::Role { file, row, problem },
             Self::Repeats(row, word) => RowError::Repeats { file, row, word },
+            Self::Loads(row, word) => RowError::Loads { file, row, word },
         }
     }
 }
@@ -228,6 +243,7 @@ fn compile(raw: RawRow, inherited: Style) -> Result<Row, Problem> {
         stdin: raw.stdin.as_deref().map(input).transpose().map_err(at)?.flatten(),
         passes_input: raw.stdout.as_deref() == Some("input"),
         brings: raw.content.as_deref() == Some("elsewhere"),
+        loads: loads(&raw.loads, &label)?,
         examples: raw.examples,
         listed: raw.options,
         source: raw.source,
@@ -241,6 +257,17 @@ fn compile(raw: RawRow, inherited: Style) -> Result<Row, Problem> {
         subs: raw.sub.into_iter().map(|s| compile(s, style)).collect::<Result<_, _>>()?,
         names,
     })
+}
+
+/// The files that a program runs, by language and pattern.
+fn loads(text: &str, row: &str) -> Result<Vec<(String, String)>, Problem> {
+    let pair = |word: &str| match word.split_once(':') {
+        Some((language, pattern)) if !language.is_empty() && !pattern.is_empty() => {
+            Ok((language.to_owned(), pattern.to_owned()))
+        }
+        _ => Err(Problem::Loads(row.to_owned(), word.to_owned())),
+    };
+    text.split_whitespace().map(pair).collect()
 }
 
 fn variant(raw: RawVariant, label: &str) -> Result<Variant, Problem> {

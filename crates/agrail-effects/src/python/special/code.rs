@@ -15,6 +15,8 @@ impl Reader<'_> {
         let first = args.at(0);
         Some(match special {
             Special::Command => self.command(call),
+            Special::Program => self.program(call),
+            Special::Client => self.client(call),
             Special::Exec => self.exec(call.via, args),
             Special::Source => {
                 // the setup code runs before the statement
@@ -82,6 +84,30 @@ impl Reader<'_> {
         self.returns(call.row, Value::None)
     }
 
+    /// `call_command("migrate", "app")`: a command line of the program that `default` names.
+    fn program(&mut self, call: &Invocation<'_>) -> Value {
+        let given = call.args.pos.iter().map(Value::show);
+        let options = call.args.kw.iter().map(|(name, _)| format!("--{}", name.replace('_', "-")));
+        let words: Vec<String> = call.row.default.iter().cloned().chain(given).chain(options).collect();
+        self.emit("script:bash", &text(command_line_of(&words)), false, Detail::None, call.via);
+        self.escape(call.args, call.via);
+        Value::Hole
+    }
+
+    /// A method of `boto3.client("s3")`: `aws s3api list-buckets`.
+    fn client(&mut self, call: &Invocation<'_>) -> Value {
+        let service = match call.receiver {
+            Some(Value::Object(_, target)) => target.show(),
+            _ => UNKNOWN_SPAN.to_string(),
+        };
+        let method = call.via.rsplit('.').next().unwrap_or_default().replace('_', "-");
+        let service = if service == "s3" { "s3api".to_owned() } else { service };
+        let words: Vec<String> = call.row.default.iter().cloned().chain([service, method]).collect();
+        self.emit("script:bash", &text(command_line_of(&words)), false, Detail::None, call.via);
+        self.escape(call.args, call.via);
+        Value::Local
+    }
+
     /// `os.exec*` and `os.spawn*`: the path, then the arguments; the first argument is only the displayed name.
     fn exec(&mut self, via: &str, args: &Args) -> Value {
         let spawns = via.contains("os.spawn");
@@ -125,4 +151,9 @@ impl Reader<'_> {
         }
         result
     }
+}
+
+/// Words as a command line; a part that is not constant stays one.
+fn command_line_of(words: &[String]) -> String {
+    words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }

@@ -54,6 +54,8 @@ impl Reader<'_> {
             | Special::Pack
             | Special::Temporary => self.folder_call(special, call),
             Special::Command
+            | Special::Program
+            | Special::Client
             | Special::Exec
             | Special::Source
             | Special::Compile

@@ -30,7 +30,10 @@ impl Reader<'_> {
                 self.forks = forks;
                 Some(values::object("own process", Value::None))
             }
-            Special::ProcessIter => Some(many(values::object("psutil.Process", Value::Hole))),
+            Special::ProcessIter => {
+                self.all_processes = true;
+                Some(many(values::object("psutil.Process", Value::Hole)))
+            }
             Special::Process => Some(match args.get(0, "pid").unwrap_or(Value::None) {
                 Value::None => values::object("own process", Value::None),
                 pid => values::object("psutil.Process", pid),
@@ -47,6 +50,11 @@ impl Reader<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Whether the program has listed all processes.
+    fn lists_processes(&self) -> bool {
+        self.all_processes || self.calls.iter().any(|call| call.role == "list" && call.target == "/proc")
     }
 
     fn kill(&mut self, via: &str, receiver: Option<&Value>, args: &Args) -> Value {
@@ -78,6 +86,10 @@ impl Reader<'_> {
         };
         let detail = Detail::Attributes(vec![Attribute::Signal(signal)]);
         let target = if vague(&target) && !self.compared.is_empty() { self.compared_names() } else { target };
+        if vague(&target) && self.lists_processes() {
+            self.emit("kill/every:process", &super::text("all"), false, detail, via);
+            return Value::None;
+        }
         for choice in target.choices() {
             let by_name = matches!(&choice, Value::Text(t) if !t.contains(UNKNOWN_SPAN) && t.parse::<i64>().is_err());
             self.emit(if by_name { "kill:process" } else { "kill" }, &choice, false, detail.clone(), via);

@@ -116,8 +116,27 @@ fn is_own_file(value: &Value) -> bool {
 /// Whether an image is built from a folder of the project, with nothing of the host.
 fn is_own_build(value: &Value) -> bool {
     match value {
-        Value::String(_) => true,
-        Value::Object(keys) => keys.keys().all(|key| BUILD.contains(&key.as_str())),
+        Value::String(folder) => is_relative(folder),
+        Value::Object(keys) => {
+            let places = ["context", "dockerfile"].iter().filter_map(|key| keys.get(*key));
+            keys.keys().all(|key| BUILD.contains(&key.as_str()) && key != "dockerfile_inline")
+                && places.into_iter().all(|place| place.as_str().is_some_and(is_relative))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a place is relative to the folder of the file, or an address.
+fn is_relative(place: &str) -> bool {
+    !place.starts_with(['/', '~', '$'])
+}
+
+/// Whether the files with variables for a service are relative to the folder of the file.
+fn has_own_variables(value: &Value) -> bool {
+    match value {
+        Value::String(path) => is_relative(path),
+        Value::Array(all) => all.iter().all(has_own_variables),
+        Value::Object(keys) => keys.get("path").is_some_and(has_own_variables),
         _ => false,
     }
 }
@@ -133,7 +152,7 @@ fn service(name: &str, value: &Value) -> Option<Service> {
         Some(_) => return None,
     };
     let host = |key: &str| matches!(key, "network_mode") && keys.get(key).and_then(Value::as_str) != Some("host");
-    let built = keys.get("build").is_none_or(is_own_build);
+    let built = keys.get("build").is_none_or(is_own_build) && keys.get("env_file").is_none_or(has_own_variables);
     let names = |key: &str| match keys.get(key) {
         Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         Some(Value::Object(all)) => all.keys().cloned().collect(),

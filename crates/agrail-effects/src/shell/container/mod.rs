@@ -4,15 +4,18 @@
 //! is confined: running it changes nothing here. The command inside is interpreted in a root of its own, which has the
 //! project's folders where they are mounted; only what it does to them counts. Of a running container nobody knows the
 //! mounts, so only a command that looks is confined there. A compose file is read; its services are judged in the same
-//! way.
+//! way. Of a Dockerfile it counts what its commands do with the files that they are given (`image`), of a manifest what
+//! reaches the node (`kubernetes`).
 
 mod compose;
+mod image;
+mod kubernetes;
 
 use super::command::quote_all;
 use super::{FileSource, ReadError, Shell, UNKNOWN_SPAN, tidy};
 use crate::role::Role;
 use crate::table::Bound;
-use crate::{Detail, Effect, Kind, Target, Verb};
+use crate::{Cause, Detail, Effect, Kind, Target, Verb};
 use compose::{Service, services};
 
 /// Programs whose containers see of this machine only what their options and files say.
@@ -69,6 +72,10 @@ impl FileSource for Inside<'_> {
     fn folders(&self, path: &str) -> Option<Vec<String>> {
         self.outside(path).and_then(|path| self.around.folders(&path))
     }
+
+    fn files(&self, path: &str) -> Option<Vec<String>> {
+        self.outside(path).and_then(|path| self.around.files(&path))
+    }
 }
 
 /// A path below one folder, as the same path below another.
@@ -78,9 +85,25 @@ fn moved(path: &str, from: &str, to: &str) -> Option<String> {
 }
 
 impl Shell<'_> {
-    /// Notes which of the effects since `from` are those of a confined container.
-    pub(super) fn note_contained(&mut self, program: &str, bound: &Bound, arguments: &[String], from: usize) {
+    /// Notes which of the effects since `from` are those of a confined container. What a container gets as its input
+    /// (`piped`) may be a program.
+    pub(super) fn note_contained(
+        &mut self,
+        program: &str,
+        bound: &Bound,
+        arguments: &[String],
+        (from, piped): (usize, bool),
+    ) {
+        if !piped && ENGINES.contains(&program) {
+            self.own_containers(bound, arguments, from);
+        }
         let own = self.reading.effects.get(from..).unwrap_or_default();
+        let images = [&ENGINES[..], &["buildah"]].concat();
+        if images.contains(&program)
+            && bound.subcommands.last().is_some_and(|sub| matches!(sub.as_str(), "build" | "bud"))
+        {
+            return self.build_image(bound, arguments);
+        }
         if !ENGINES.contains(&program) || !own.iter().any(runs) {
             return;
         }
@@ -93,18 +116,55 @@ impl Shell<'_> {
         let says = |name: &str| bound.subcommands.iter().any(|sub| sub == name);
         let compose = says("compose") || program.ends_with("-compose");
         let mut kept = self.reading.effects.split_off(from);
-        let confined = if compose && !says("exec") {
-            self.composed(bound, &words)
-        } else if says("exec") {
-            self.looks_inside(&words)
+        let confined = if says("exec") {
+            !piped && self.looks_inside(&words)
+        } else if compose {
+            !piped && self.composed(bound, &words)
         } else {
-            self.confined(&mut kept, bound, arguments, &words)
+            self.confined(&mut kept, bound, arguments, &words) && !(piped && writes_here(&kept, bound))
         };
         if confined {
             kept.iter_mut().filter(|effect| runs(effect)).for_each(|run| CONFINED.clone_into(&mut run.operation));
         }
         let added = self.reading.effects.split_off(from);
         self.reading.effects.extend(kept.into_iter().chain(added));
+    }
+
+    /// Notes the name of a container that this action makes; to remove such a one removes nothing that was there.
+    fn own_containers(&mut self, bound: &Bound, arguments: &[String], from: usize) {
+        if bound.subcommands.last().is_some_and(|sub| matches!(sub.as_str(), "run" | "create")) {
+            let name = arguments.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--name") {
+                Some("") => arguments.get(at + 1).cloned(),
+                Some(rest) => rest.strip_prefix('=').map(str::to_owned),
+                None => None,
+            });
+            // it fails if there is one of that name; `list` knows what runs only after it has succeeded
+            let name = name.filter(|name| !name.contains(UNKNOWN_SPAN));
+            if self.state.ends_on_failure && self.tolerant == 0 {
+                self.state.containers.extend(name.clone());
+            }
+            self.created.extend(name);
+        }
+        let removes = |effect: &Effect| effect.verb == Verb::Container && effect.operation == "delete";
+        let own = self.reading.effects.split_off(from);
+        let others =
+            own.into_iter().filter(|effect| !removes(effect) || !self.state.containers.contains(effect.target.name()));
+        let others: Vec<Effect> = others.collect();
+        self.reading.effects.extend(others);
+    }
+
+    /// Interprets a manifest of Kubernetes: a workload that reaches its node is a container that is not confined.
+    pub(super) fn manifest(&mut self, text: &str, how: &str) {
+        match kubernetes::reaches(text) {
+            Some(found) => {
+                for what in found {
+                    let mut effect = Effect::new(Verb::Container, Target::Named(Kind::Container, what), how);
+                    "node".clone_into(&mut effect.operation);
+                    self.add(effect);
+                }
+            }
+            None => self.unknown(Cause::Parse, how, "kubernetes"),
+        }
     }
 
     /// Whether a new container is confined; adds what it does to the project.
@@ -129,6 +189,8 @@ impl Shell<'_> {
         let other = arguments.iter().any(|word| word.starts_with("--entrypoint"));
         match words {
             _ if mounts.iter().all(|mount| mount.read_only) => true,
+            // arguments of the program that the image starts
+            [option, ..] if option.starts_with('-') => true,
             [] => mounts.iter().all(|mount| mount.read_only || mount.source.is_empty()),
             words => !other && self.inside(words, folder_of(arguments), &mounts),
         }
@@ -141,6 +203,10 @@ impl Shell<'_> {
         let field = |names: &[&str]| {
             parts.iter().find_map(|part| part.split_once('=').filter(|(name, _)| names.contains(name)))
         };
+        // options of a volume can make it a folder of this machine
+        if parts.iter().any(|part| part.starts_with("volume-opt") || part.starts_with("volume-driver")) {
+            return None;
+        }
         if let Some((_, kind)) = field(&["type"]) {
             let source = field(&["source", "src"]).map(|(_, value)| value.to_owned());
             let target = field(&["target", "dst", "destination"]).map(|(_, value)| value.to_owned())?;
@@ -186,10 +252,19 @@ impl Shell<'_> {
         if reading.effects.iter().any(|effect| loses(effect) && below(effect.target.name(), true).is_some()) {
             return false;
         }
-        for effect in reading.effects {
+        for mut effect in reading.effects {
             let target = match (below(effect.target.name(), false), &effect.target) {
+                (Some(path), Target::Path(_)) if effect.verb == Verb::Unknown => {
+                    // a program of the image gets a path of the project
+                    effect.verb = Verb::Read;
+                    effect.operation.clear();
+                    effect.detail = Detail::None;
+                    Target::Path(path)
+                }
                 (Some(path), Target::Path(_)) => Target::Path(path),
                 (Some(path), Target::Named(Kind::Script, _)) => Target::Named(Kind::Script, path),
+                // a program of the image, or options of one: it reaches the mounts, which is an effect of its own
+                _ if effect.verb == Verb::Unknown && is_of_image(&effect) => continue,
                 (_, target) if matches!(effect.verb, Verb::Unknown | Verb::Connect | Verb::Send) => target.clone(),
                 // the rest happens to the container
                 _ => continue,
@@ -210,7 +285,13 @@ impl Shell<'_> {
         }
         let around = Inside { around: self.around, mounts: &[] };
         let reading = super::extract_effects(&quote_all(words), "root", "/root", "/", &around);
-        let looks = |effect: &Effect| matches!(effect.verb, Verb::Read | Verb::List | Verb::Select);
+        let looks = |effect: &Effect| match effect.verb {
+            Verb::Read | Verb::List | Verb::Select => true,
+            Verb::Data => effect.operation == "select",
+            // a server in the same container, or beside it
+            Verb::Connect => !effect.target.name().contains('.'),
+            _ => false,
+        };
         if !reading.effects.iter().all(looks) {
             return false;
         }
@@ -243,7 +324,7 @@ impl Shell<'_> {
         for file in &files {
             let Ok(contents) = self.read_contents(file) else { return false };
             for content in &contents {
-                let digest = super::source::digest(content);
+                let digest = super::file::digest(content);
                 let mut effect = Effect::new(Verb::Execute, Target::Path(file.clone()), "compose");
                 "source".clone_into(&mut effect.operation);
                 effect.detail = Detail::Digest(digest.clone());
@@ -291,6 +372,18 @@ fn started<'s>(all: &'s [Service], named: Vec<&'s str>) -> Vec<&'s Service> {
 /// Whether the source of a mount is a volume of the container service, not a path.
 fn is_volume(source: &str) -> bool {
     !source.is_empty() && source.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+}
+
+/// Whether a container has a folder of this machine to which it may write.
+fn writes_here(kept: &[Effect], bound: &Bound) -> bool {
+    let mounts = bound.arguments.iter().any(|(role, _, _)| matches!(role, Role::Act { verb: Verb::Mount, .. }));
+    mounts || kept.iter().any(|effect| effect.verb == Verb::Mount)
+}
+
+/// Whether an unknown effect is that of a program, a script or a language of the image.
+fn is_of_image(effect: &Effect) -> bool {
+    let causes = [Cause::Program, Cause::Arguments, Cause::Option, Cause::Language, Cause::Script];
+    causes.iter().any(|cause| effect.operation == cause.as_str()) && effect.detail != Detail::Network
 }
 
 fn runs(effect: &Effect) -> bool {

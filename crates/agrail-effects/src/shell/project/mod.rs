@@ -3,9 +3,14 @@
 //! 1. [`programs`] are the project's own: console scripts, binaries of its packages and dependencies, aliases.
 //! 2. [`scripts`] of `package.json`, [`make`] recipes and [`wrapper`] scripts of build tools are interpreted like any other
 //!    script. [`workspace`] finds the members of a workspace.
+//! 3. [`entry`]: scripts with which a framework starts.
+//! 4. [`loaded`]: files that a program runs as code, as its row lists them; recipes of task runners are read by [`tasks`].
 
+mod entry;
+mod loaded;
 mod make;
 mod programs;
 mod scripts;
+mod tasks;
 mod workspace;
 mod wrapper;

@@ -13,6 +13,8 @@ const INSTALLED: [&str; 3] = ["node_modules/.bin", ".venv/bin", "venv/bin"];
 /// Folders of the home in which version managers keep interpreters.
 const VERSIONS: [&str; 4] =
     [".pyenv/versions", ".local/share/uv/python", ".asdf/installs", ".local/share/mise/installs"];
+/// Programs that install named packages into folders of the user who runs them, from registries of their own.
+const ENVIRONMENTS: [&str; 7] = ["brew", "cargo", "conda", "mamba", "micromamba", "pipx", "uv"];
 /// Files that only the folder of a project has.
 const MARKS: [&str; 7] =
     ["pyproject.toml", "setup.py", "requirements.txt", "package.json", "Cargo.toml", "go.mod", "Makefile"];
@@ -81,15 +83,21 @@ impl Shell<'_> {
     pub(in crate::shell) fn note_local(&mut self, program: &str, from: usize) {
         // `pip3.11`, but not `pipx`
         let pip = program.strip_prefix("pip").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'));
-        if !pip && program != "uv" {
+        if !pip && !ENVIRONMENTS.contains(&program) {
             return;
         }
         let environment = pip && self.in_environment(program);
         let person = !self.state.privileged && self.user != "root" && self.in_project();
+        let paths = pip || program == "uv";
         let local = |shell: &Self, effect: &Effect| {
             let installs = effect.verb == Verb::Install && effect.operation.is_empty();
-            installs && (environment || person && shell.is_named_or_own(effect.target.name()))
+            let package = effect.target.name();
+            installs && (environment || person && (is_named(package) || paths && shell.is_own_package(package)))
         };
+        let foreign = |effect: &Effect| effect.verb == Verb::Install && effect.operation == "source";
+        if self.reading.effects.iter().skip(from).any(foreign) {
+            return;
+        }
         let added: Vec<usize> = (from..self.reading.effects.len())
             .filter(|at| self.reading.effects.get(*at).is_some_and(|effect| local(self, effect)))
             .collect();
@@ -116,13 +124,8 @@ impl Shell<'_> {
         folders.into_iter().take_while(|folder| *folder != self.state.home).filter(marked).last()
     }
 
-    /// Whether a package is named as registries name them (`name[extra]==1.0`), or by a path in the working folder to which
-    /// nothing in this action writes.
-    fn is_named_or_own(&self, package: &str) -> bool {
-        let name = |c: char| c.is_ascii_alphanumeric() || "._-[]=<>~!,*".contains(c);
-        if package.chars().all(name) && package.starts_with(|c: char| c.is_ascii_alphanumeric()) {
-            return true;
-        }
+    /// Whether a package is a path in the working folder to which nothing in this action writes.
+    fn is_own_package(&self, package: &str) -> bool {
         let path = self.path(package);
         let relative = !package.starts_with(['/', '~', UNKNOWN_SPAN]) && !package.contains([':', '@']);
         relative
@@ -252,7 +255,10 @@ fn starts(script: &[u8], program: &str) -> bool {
 
 /// Whether `pyproject.toml` defines a console script.
 fn python_script(text: &str, name: &str) -> bool {
-    let Ok(file) = toml::from_str::<toml::Table>(text) else { return false };
+    // parsing takes longer than all the rest
+    let Some(file) = text.contains(name).then(|| toml::from_str::<toml::Table>(text).ok()).flatten() else {
+        return false;
+    };
     let scripts = [&["project", "scripts"][..], &["project", "gui-scripts"], &["tool", "poetry", "scripts"]];
     scripts.iter().any(|path| {
         let (first, rest) = path.split_first().map_or(("", &[][..]), |(first, rest)| (*first, rest));
@@ -263,7 +269,17 @@ fn python_script(text: &str, name: &str) -> bool {
 
 /// Whether `package.json` defines a program.
 fn node_script(text: &str, name: &str) -> bool {
-    let Ok(Json::Object(package)) = serde_json::from_str(text) else { return false };
+    let package = text.contains(name).then(|| serde_json::from_str(text).ok()).flatten();
+    let Some(Json::Object(package)) = package else { return false };
+    let lists = ["dependencies", "devDependencies"].iter().filter_map(|key| package.get(*key)?.as_object());
+    // `eslint`, `@biomejs/biome`, `@changesets/cli`: packages that bring a program of their name
+    let brings = |package: &String| {
+        let (scope, base) = package.strip_prefix('@').and_then(|rest| rest.split_once('/')).unwrap_or(("", package));
+        base == name || base == "cli" && (scope == name || scope.strip_suffix('s') == Some(name))
+    };
+    if lists.flat_map(|list| list.keys()).any(brings) {
+        return true;
+    }
     match package.get("bin") {
         Some(Json::Object(bins)) => bins.contains_key(name),
         Some(Json::String(_)) => {
@@ -272,6 +288,13 @@ fn node_script(text: &str, name: &str) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a package is named as registries name them: `name[extra]==1.0`.
+fn is_named(package: &str) -> bool {
+    let name = |c: char| c.is_ascii_alphanumeric() || "._-[]=<>~!,*".contains(c);
+    // `x.rb` is a formula of brew
+    package.chars().all(name) && package.starts_with(|c: char| c.is_ascii_alphanumeric()) && !package.ends_with(".rb")
 }
 
 #[cfg(test)]

@@ -120,6 +120,8 @@ const BUILT_IN: [&str; 84] = [
     "upgrade",
     "version",
 ];
+/// Most packages of the project whose installation is followed.
+const LINKED: usize = 16;
 /// Most `package.json` files that are parsed for one action.
 const MOST: usize = 64;
 /// Programs that run the scripts named by their arguments; `build:*` names all scripts that begin with `build:`.
@@ -138,6 +140,8 @@ struct Plan {
     words: Vec<String>,
     /// Whether the scripts are those of the members of the workspace.
     members: bool,
+    /// Whether it installs the dependencies of the project.
+    installs: bool,
     /// Whether there are options: then the row applies as well, because a word may be an option's value.
     options: bool,
 }
@@ -149,7 +153,9 @@ impl Shell<'_> {
         if self.creates_project(program, words) {
             return true;
         }
-        let plan = plan(program, words);
+        let members = (program == "yarn").then(|| in_members(words)).flatten();
+        // for several packages, the command lines are those of pnpm
+        let plan = members.as_ref().map_or_else(|| plan(program, words), |line| plan("pnpm", line));
         if plan.scripts.is_empty() {
             return false;
         }
@@ -160,7 +166,10 @@ impl Shell<'_> {
         }
         if plan.members {
             self.member_scripts(program, &plan, &start);
-            return matches!(program, "pnpm" | "bun");
+            return matches!(program, "pnpm" | "bun") || members.is_some();
+        }
+        if plan.installs {
+            self.linked_packages(program, &plan, &start);
         }
         let Some((folder, scripts)) = self.package(program, &start) else { return false };
         if !scripts.contains_key(&plan.script) && self.package_program(program, words, &plan) {
@@ -230,7 +239,7 @@ impl Shell<'_> {
                 let line = format!("{line} {words}");
                 self.child(&how, |shell| {
                     shell.state.cwd = Some(folder.to_owned());
-                    shell.state.arguments.clear();
+                    shell.state.arguments = Some(Vec::new());
                     shell.nested(&how, line.trim_end(), Output::default())
                 });
             }
@@ -248,6 +257,37 @@ impl Shell<'_> {
             if let Some((found, scripts)) = self.package(program, &folder).filter(|(found, _)| *found == folder) {
                 self.run_scripts(program, &found, &scripts, &plan.scripts, plan);
             }
+        }
+    }
+
+    /// Interprets the scripts that an installation runs in packages of the project itself: members of its workspace, and
+    /// dependencies by their folder.
+    fn linked_packages(&mut self, program: &str, plan: &Plan, folder: &str) {
+        let mut folders = self.members(folder).map(|(_, members)| members).unwrap_or_default();
+        let texts = self.read_contents(&crate::shell::tidy(&format!("{folder}/package.json"))).unwrap_or_default();
+        for file in texts.iter().filter_map(|text| serde_json::from_slice::<Value>(text).ok()) {
+            let kinds = ["dependencies", "devDependencies", "optionalDependencies"];
+            let all = kinds.iter().filter_map(|kind| file.get(*kind)?.as_object()).flat_map(|all| all.values());
+            let linked = all.filter_map(|value| {
+                let value = value.as_str()?;
+                value.strip_prefix("file:").or_else(|| value.strip_prefix("link:"))
+            });
+            folders.extend(linked.map(|path| crate::shell::tidy(&format!("{folder}/{path}"))));
+        }
+        folders.sort();
+        folders.dedup();
+        for member in folders.iter().take(LINKED).filter(|member| *member != folder) {
+            self.certain(|shell| {
+                if let Some((found, scripts)) = shell.package(program, member).filter(|(found, _)| found == member) {
+                    shell.run_scripts(
+                        program,
+                        &found,
+                        &scripts,
+                        &plan.scripts,
+                        &Plan { members: true, ..Plan::default() },
+                    );
+                }
+            });
         }
     }
 
@@ -281,7 +321,7 @@ impl Shell<'_> {
                 Ok(contents) => {
                     let mut scripts: Scripts = BTreeMap::new();
                     for content in contents {
-                        self.reading.scripts.push((path.clone(), crate::shell::source::digest(&content)));
+                        self.reading.scripts.push((path.clone(), crate::shell::file::digest(&content)));
                         let Ok(Value::Object(mut package)) = serde_json::from_slice(&content) else {
                             self.unknown(Cause::Parse, &path, program);
                             return None;
@@ -341,6 +381,7 @@ fn plan(program: &str, words: &[String]) -> Plan {
         !line.global && (plan.options || after.iter().all(|word| word.is_empty() || word.contains(['.', '/'])));
     let lifecycle = lifecycle(program, command, project).iter().filter(|_| !line.ignored);
     plan.scripts.extend(lifecycle.map(|name| (*name).to_owned()));
+    plan.installs = plan.scripts.iter().any(|name| name == "postinstall");
     // a word taken for a subcommand or a script may be the value of an option
     if plan.options {
         plan.scripts.extend(line.operands.iter().cloned());
@@ -353,6 +394,23 @@ fn plan(program: &str, words: &[String]) -> Plan {
         plan.options |= BUILT_IN.contains(&command) && (command != "build" || program == "bun");
     }
     plan
+}
+
+/// The script that `yarn workspace NAME run SCRIPT` or `yarn workspaces foreach run SCRIPT` runs in packages of the
+/// workspace, as a command line of pnpm. `None`: it does something else.
+fn in_members(words: &[String]) -> Option<Vec<String>> {
+    let rest = match words {
+        [first, _, rest @ ..] if first == "workspace" => rest,
+        [first, second, rest @ ..] if first == "workspaces" && matches!(second.as_str(), "foreach" | "run") => {
+            let at = rest.iter().position(|word| word == "run").map_or(0, |at| at + 1);
+            rest.get(at..)?
+        }
+        _ => return None,
+    };
+    let rest = rest.strip_prefix(&["run".to_owned()]).unwrap_or(rest);
+    let script = rest.first().filter(|name| !name.starts_with('-'))?;
+    let own = matches!(script.as_str(), "test" | "start" | "build") || !BUILT_IN.contains(&script.as_str());
+    own.then(|| ["-r", "run"].into_iter().map(str::to_owned).chain(rest.iter().cloned()).collect())
 }
 
 /// The operands and options of a package manager's command line.

@@ -39,7 +39,16 @@ impl Shell<'_> {
             Some(settings) => settings.lines().all(|line| is_from(line, hosts)),
             None => self.around.script(&settings, 0).is_err_and(|unread| unread.is_missing()),
         };
-        if !source || !text.contains("wrapper") {
+        let code = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+        let addresses = code.flat_map(|line| line.split(['"', '\'', ' ', '=', ';', ')', '}', '(']));
+        let foreign =
+            addresses.filter(|word| word.contains("://")).any(|word| !is_from(word, hosts) && !word.contains('$'));
+        if !text.contains("wrapper") {
+            return None;
+        }
+        if !source || foreign {
+            let why = "it fetches the build tool from a place that is not the tool's own";
+            self.unknown(Cause::Program, &format!("{path}: {why}"), program);
             return None;
         }
         self.step(|| format!("{path}: starts the build tool of the project"));
@@ -57,7 +66,7 @@ impl Shell<'_> {
     }
 
     /// The text of a file that nothing in this action writes.
-    fn own_text(&self, path: &str) -> Option<String> {
+    pub(in crate::shell) fn own_text(&self, path: &str) -> Option<String> {
         let untouched = self.contents(path).iter().all(|content| matches!(content, Content::Before(at) if at == path));
         let bytes = self.around.script(path, crate::shell::MAX_SOURCE).ok().filter(|_| untouched)?;
         String::from_utf8(bytes).ok()

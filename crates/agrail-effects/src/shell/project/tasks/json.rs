@@ -1,0 +1,100 @@
+//! Scripts in `composer.json`, tasks in `deno.json`, commands of development containers.
+
+use super::Step;
+use serde_json::{Map, Value};
+use std::collections::HashSet;
+
+/// Events at which composer runs scripts, by the command.
+const EVENTS: [(&str, &[&str]); 5] = [
+    ("install", &["pre-install-cmd", "post-install-cmd", "pre-autoload-dump", "post-autoload-dump"]),
+    ("update", &["pre-update-cmd", "post-update-cmd", "pre-autoload-dump", "post-autoload-dump"]),
+    ("require", &["pre-update-cmd", "post-update-cmd", "pre-autoload-dump", "post-autoload-dump"]),
+    ("dump-autoload", &["pre-autoload-dump", "post-autoload-dump"]),
+    ("create-project", &["post-root-package-install", "post-create-project-cmd"]),
+];
+
+/// The lines of a script that is a text or a list.
+fn lines(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(line) => vec![line],
+        Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
+        Value::Object(all) => all.values().flat_map(lines).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn parse(text: &str) -> Option<Map<String, Value>> {
+    match serde_json::from_str(text).ok()? {
+        Value::Object(file) => Some(file),
+        _ => None,
+    }
+}
+
+/// The scripts that a command of composer runs: those of its events, or the one that it names.
+pub(super) fn composer(text: &str, chosen: &[String]) -> Option<Vec<Step>> {
+    let file = parse(text)?;
+    let scripts = file.get("scripts")?.as_object()?;
+    let command = chosen.first()?;
+    let mut open: Vec<String> = match EVENTS.iter().find(|(name, _)| name == command) {
+        Some((_, events)) => events.iter().rev().map(|event| (*event).to_owned()).collect(),
+        None => chosen.iter().take(2).filter(|word| scripts.contains_key(*word)).cloned().collect(),
+    };
+    let (mut seen, mut steps) = (HashSet::new(), Vec::new());
+    while let Some(name) = open.pop() {
+        let Some(script) = scripts.get(&name).filter(|_| seen.insert(name.clone())) else { continue };
+        for line in lines(script) {
+            match line.strip_prefix('@') {
+                Some(rest) if rest.starts_with("php ") || rest.starts_with("composer ") => {
+                    steps.push(Step::shell(rest))
+                }
+                Some(rest) if rest.starts_with("putenv ") => {}
+                Some(rest) => open.extend(rest.split_whitespace().next().map(str::to_owned)),
+                // a function of a class of the project
+                None if line.contains("::") && !line.contains(' ') => {}
+                None => steps.push(Step::shell(line)),
+            }
+        }
+    }
+    Some(steps)
+}
+
+/// The task of a `deno.json` that the command names.
+pub(super) fn deno(text: &str, chosen: &[String]) -> Option<Vec<Step>> {
+    let file = parse(text)?;
+    let task = file.get("tasks")?.get(chosen.first()?)?;
+    let line = task.as_str().or_else(|| task.get("command")?.as_str())?;
+    Some(vec![Step::shell(line)])
+}
+
+/// The commands with which a development container begins; those on the host are first.
+pub(super) fn devcontainer(text: &str) -> Option<Vec<Step>> {
+    let file = parse(text)?;
+    let line = |value: &Value| match value {
+        Value::Array(words) => {
+            let words: Vec<String> = words.iter().filter_map(Value::as_str).map(crate::reading::quote).collect();
+            vec![Step::shell(words.join(" "))]
+        }
+        other => lines(other).into_iter().map(Step::shell).collect(),
+    };
+    Some(file.get("initializeCommand").map(line).unwrap_or_default())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_run_by_event_and_name() {
+        let file = r#"{"scripts": {"post-install-cmd": ["@php artisan x", "App\\Setup::run", "@clean"], "clean": "rm -rf c",
+                       "test": "phpunit"}}"#;
+        let texts = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            composer(file, &words).unwrap().into_iter().map(|step| step.text).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(&["install"]), ["php artisan x", "rm -rf c"]);
+        assert_eq!(texts(&["run-script", "test"]), ["phpunit"]);
+        assert_eq!(texts(&["test"]), ["phpunit"]);
+        assert!(texts(&["show"]).is_empty());
+    }
+}
