@@ -35,7 +35,8 @@ pub(super) fn is_guard<'n>(target: &str, ports: &[u16], names: impl FnOnce() -> 
     let host = host.trim_matches(['[', ']']);
     // a port that is known only at run time may be any port; what the guard serves lies below its own paths
     let path = target.split_once("://").and_then(|(_, rest)| rest.find(['/', '?', '#']).and_then(|at| rest.get(at..)));
-    let elsewhere = path.is_some_and(|path| !path.contains(UNKNOWN_SPAN) && !path.starts_with("/v1"));
+    let other = |path: &str| !path.contains([UNKNOWN_SPAN, '%', '\\']) && !path.contains("..") && !path.contains("/v1");
+    let elsewhere = path.is_some_and(other);
     port.map_or(!elsewhere, |port| ports.contains(&port))
         && (host.is_empty()
             || host.contains(UNKNOWN_SPAN)

@@ -154,7 +154,7 @@ impl Shell<'_> {
         for (place, (operator, part)) in parts.into_iter().enumerate() {
             let start = if operator == "||" { &mut failed } else { &mut succeeded };
             let runs = start.is_some();
-            // even if the part certainly does not run, what it would do counts
+            // the effects of a part count even if it certainly does not run
             self.state = start.take().unwrap_or_else(|| self.state.fork());
             let before = self.state.fork();
             self.created.clear();

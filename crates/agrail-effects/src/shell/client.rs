@@ -90,10 +90,6 @@ const COMMANDS: [(&[&str], Does); 5] = [
             ".timeout",
             ".timer",
             ".width",
-            "\\!",
-            ".shell",
-            ".system",
-            "\\!",
             ".shell",
             ".system",
         ],
@@ -113,7 +109,7 @@ impl Shell<'_> {
         for line in text.lines() {
             let start = line.trim_start();
             if ended && start.starts_with(['\\', '.']) && start.len() > 1 {
-                self.client_command(start, how);
+                backslashed(start).into_iter().for_each(|command| self.client_command(command, how));
                 continue;
             }
             // a command of psql may follow a statement on its line
@@ -124,7 +120,8 @@ impl Shell<'_> {
                 ),
                 None => (line, None),
             };
-            command.into_iter().for_each(|command| self.client_command(command, how));
+            let commands = command.map(backslashed).unwrap_or_default();
+            commands.into_iter().for_each(|command| self.client_command(command, how));
             statements.push_str(statement);
             statements.push_str(if command.is_some() { ";\n" } else { "\n" });
             let code = statement.split("--").next().unwrap_or_default().trim_end();
@@ -134,6 +131,9 @@ impl Shell<'_> {
     }
 
     fn client_command(&mut self, line: &str, how: &str) {
+        if let Some(command) = line.strip_prefix("\\!") {
+            return drop(self.nested(how, command, Output::default()));
+        }
         let words = shlex_words(line);
         let Some((name, arguments)) = words.split_first() else { return };
         let name = name.trim_end_matches(['+', 'S']);
@@ -205,6 +205,29 @@ impl Shell<'_> {
             }
         }
     }
+}
+
+/// The commands of psql on one line: a backslash after a blank begins the next one, and `\!` takes the rest.
+fn backslashed(line: &str) -> Vec<&str> {
+    let (mut all, mut begin, mut quote, mut blank) = (Vec::new(), 0, None, false);
+    for (at, c) in line.char_indices() {
+        match quote {
+            Some(mark) if c == mark => quote = None,
+            Some(_) => {}
+            None if matches!(c, '\'' | '"') => quote = Some(c),
+            None if c == '\\' && blank => {
+                all.extend(line.get(begin..at));
+                begin = at;
+                if line.get(at..).is_some_and(|rest| rest.starts_with("\\!")) {
+                    break;
+                }
+            }
+            None => {}
+        }
+        blank = c.is_whitespace();
+    }
+    all.extend(line.get(begin..));
+    all
 }
 
 /// The words of a line, with quotes.

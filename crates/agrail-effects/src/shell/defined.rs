@@ -1,7 +1,7 @@
 //! Names that source in another language gets from files of the project that it loads.
 //!
-//! Such a file is read where it is loaded, so what it defines has effects that are known; a name is unknown to the source
-//! alone.
+//! Such a file is read where it is loaded, so the effects of what it defines are known already. The source that uses the
+//! name is the only one to which it is unknown.
 
 use super::Shell;
 use crate::Cause;

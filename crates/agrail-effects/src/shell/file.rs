@@ -1,7 +1,7 @@
 //! Files that are run: their language, their content as the action leaves it, and whose they are.
 
 use super::content::Content;
-use super::{Output, ReadError, Shell, UNKNOWN_SPAN};
+use super::{Output, ReadError, Shell};
 use crate::{Cause, Detail, Effect, Target, Verb};
 
 impl Shell<'_> {
@@ -21,7 +21,12 @@ impl Shell<'_> {
             path = self.module_file(&path);
         }
         // the loader of the project's dependencies
-        if language == Some("php") && path.ends_with("/vendor/autoload.php") && !path.contains(UNKNOWN_SPAN) {
+        let untouched = |shell: &Self| shell.contents(&path) == [Content::Before(path.clone())];
+        if language == Some("php")
+            && path.ends_with("/vendor/autoload.php")
+            && self.is_own_file(&path)
+            && untouched(self)
+        {
             self.add(Effect::new(Verb::Execute, Target::Path(path), written));
             return Output::default();
         }
@@ -97,8 +102,9 @@ impl Shell<'_> {
                 self.reading.scripts.push((path.to_owned(), digest.clone()));
                 effect.detail = Detail::Digest(digest);
                 self.add(effect);
-                let packaged = self.packaged;
-                self.packaged |= unchanged && self.is_own_file(path);
+                // a file from elsewhere that the project's code runs is none of the project
+                let own = unchanged && self.is_own_file(path);
+                let packaged = std::mem::replace(&mut self.packaged, own);
                 let output = self.run_text(path, written, &content, arguments, language);
                 self.packaged = packaged;
                 output
@@ -176,6 +182,7 @@ pub(crate) fn shebang(text: &str) -> Option<String> {
     })
 }
 
+/// The beginning of the SHA-256 digest of a content, as hexadecimal digits.
 pub(crate) fn digest(content: &[u8]) -> String {
     use sha2::{Digest, Sha256};
     Sha256::digest(content).iter().take(16).map(|b| format!("{b:02x}")).collect()

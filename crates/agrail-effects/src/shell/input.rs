@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 /// Most lines that a loop or an array takes one by one.
 const LINES: usize = 64;
-/// Options of `read` and `mapfile` that neither change what is read nor from where.
+/// Options of `read` and `mapfile` that change neither the text that is read nor where it comes from.
 const PLAIN: [&str; 4] = ["-r", "-t", "-p", "-a"];
 
 impl Shell<'_> {

@@ -286,9 +286,13 @@ fn module_of(language: &str, word: &str) -> Option<String> {
         "perl" => word.strip_prefix("-M").or_else(|| word.strip_prefix("-m"))?,
         _ => return None,
     };
-    let name = name.split(['=', ' ']).next().unwrap_or_default().replace("::", ".");
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-');
-    (!name.is_empty() && name.chars().all(plain)).then_some(name)
+    // perl inserts the whole word into its source: `-M'A;system("b")'`
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_./-:=,".contains(c);
+    if !name.chars().all(plain) {
+        return None;
+    }
+    let name = name.split('=').next().unwrap_or_default().replace("::", ".");
+    (!name.is_empty()).then_some(name)
 }
 
 /// Whether an option makes perl, ruby or node load the code named by its value.

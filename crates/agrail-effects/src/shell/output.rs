@@ -50,8 +50,11 @@ impl Shell<'_> {
             output.text = Some(format!("{text}\n"));
         }
         if program == "mktemp" {
-            let template =
-                arguments.iter().find(|word| word.ends_with("XXX") && word.contains('/') && !word.starts_with('-'));
+            let is_template = |word: &&String| {
+                let constant = word.trim_end_matches('X');
+                word.len() >= constant.len() + 3 && word.contains('/') && !word.starts_with('-')
+            };
+            let template = arguments.iter().find(is_template);
             output.text = match template {
                 Some(template) => Some(format!("{}{UNKNOWN_SPAN}\n", template.trim_end_matches('X'))),
                 None if arguments.iter().any(|word| word.contains('/')) => output.text,
@@ -121,7 +124,7 @@ impl Shell<'_> {
     }
 
     /// The folder of the repository around the working folder.
-    fn repository(&self) -> Option<String> {
+    pub(super) fn repository(&self) -> Option<String> {
         let cwd = self.state.cwd.clone().filter(|cwd| cwd.starts_with('/'))?;
         let above = |folder: &String| folder.rsplit_once('/').map(|(above, _)| above.to_owned());
         let mut folders = std::iter::successors(Some(cwd), above).take(ABOVE).filter(|folder| !folder.is_empty());

@@ -10,9 +10,9 @@ impl Shell<'_> {
     pub(super) fn source_or_loopback(&mut self, verb: Verb, operation: &str, value: &str, program: &str) -> bool {
         match (verb, operation) {
             (Verb::Install, "source") => is_public(value),
-            // `go run HOST/MODULE@VERSION`
             // a namespace of users of its own takes privileges away
             (Verb::Privilege, "namespace") => value != "host" && !value.contains([':', UNKNOWN_SPAN]),
+            // `go run HOST/MODULE@VERSION`
             (Verb::Install, "module") => {
                 // without a version it is the one that the project requires
                 if value.contains('@') {
@@ -21,11 +21,7 @@ impl Shell<'_> {
                 true
             }
             // a package by its address comes from a place that nobody has chosen before
-            (Verb::Install, "local") if value.contains("://") => {
-                self.packages_from(value, program);
-                true
-            }
-            (Verb::Install, "local") if self.is_hosted(value, program) => {
+            (Verb::Install, "local") if value.contains("://") || is_hosted(value, program) => {
                 self.packages_from(value, program);
                 true
             }
@@ -42,16 +38,16 @@ impl Shell<'_> {
             _ => false,
         }
     }
+}
 
-    /// Whether a package manager of JavaScript takes a name for one of a hosting service: `github:owner/name`,
-    /// `owner/name`.
-    fn is_hosted(&self, value: &str, program: &str) -> bool {
-        let named = |part: &str| part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-        let short = value.split('#').next().and_then(|name| name.split_once('/'));
-        let short = short.is_some_and(|(owner, name)| {
-            !owner.is_empty() && !owner.starts_with('.') && named(owner) && named(name) && !name.is_empty()
-        });
-        let hosts = ["github:", "gitlab:", "bitbucket:", "gist:", "git@"];
-        ["npm", "pnpm", "yarn", "bun"].contains(&program) && (short || hosts.iter().any(|host| value.starts_with(host)))
-    }
+/// Whether a package manager of JavaScript takes a name for one of a hosting service: `github:owner/name`,
+/// `owner/name`.
+fn is_hosted(value: &str, program: &str) -> bool {
+    let named = |part: &str| part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let short = value.split('#').next().and_then(|name| name.split_once('/'));
+    let short = short.is_some_and(|(owner, name)| {
+        !owner.is_empty() && !owner.starts_with('.') && named(owner) && named(name) && !name.is_empty()
+    });
+    let hosts = ["github:", "gitlab:", "bitbucket:", "gist:", "git@"];
+    ["npm", "pnpm", "yarn", "bun"].contains(&program) && (short || hosts.iter().any(|host| value.starts_with(host)))
 }

@@ -35,11 +35,19 @@ impl Shell<'_> {
         let mut effect =
             Effect::new(Verb::Execute, Target::Named(Kind::Program, "downloaded code".to_owned()), program);
         effect.detail = Detail::Network;
+        if self.packaged {
+            "project".clone_into(&mut effect.operation);
+        }
         self.add(effect);
     }
 
     /// Adds an unknown effect for a file that would run but cannot be read.
+    ///
+    /// Code of the project that names a file of the project that is not there fails.
     pub(crate) fn unread(&mut self, path: &str, why: ReadError, program: &str) {
+        if why.is_missing() && self.packaged && self.is_own_file(path) {
+            return self.step(|| format!("there is no {path}"));
+        }
         let mut unknown = Effect::unknown(Cause::Script, path, program);
         unknown.detail = why.into();
         self.add(unknown);

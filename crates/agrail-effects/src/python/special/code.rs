@@ -87,9 +87,10 @@ impl Reader<'_> {
     /// `call_command("migrate", "app")`: a command line of the program that `default` names.
     fn program(&mut self, call: &Invocation<'_>) -> Value {
         let given = call.args.pos.iter().map(Value::show);
-        let options = call.args.kw.iter().map(|(name, _)| format!("--{}", name.replace('_', "-")));
+        let options = call.args.kw.iter().filter_map(|(name, value)| option(name, value));
         let words: Vec<String> = call.row.default.iter().cloned().chain(given).chain(options).collect();
-        self.emit("script:bash", &text(command_line_of(&words)), false, Detail::None, call.via);
+        let line = command_line(&list(words.into_iter().map(text).collect()));
+        self.emit("script:bash", &text(line), false, Detail::None, call.via);
         self.escape(call.args, call.via);
         Value::Hole
     }
@@ -102,8 +103,12 @@ impl Reader<'_> {
         };
         let method = call.via.rsplit('.').next().unwrap_or_default().replace('_', "-");
         let service = if service == "s3" { "s3api".to_owned() } else { service };
-        let words: Vec<String> = call.row.default.iter().cloned().chain([service, method]).collect();
-        self.emit("script:bash", &text(command_line_of(&words)), false, Detail::None, call.via);
+        // of the arguments, only a switch changes what the call does
+        let switches = call.args.kw.iter().filter(|(_, value)| value.show() == "True");
+        let options = switches.filter_map(|(name, value)| option(&kebab(name), value));
+        let words: Vec<String> = call.row.default.iter().cloned().chain([service, method]).chain(options).collect();
+        let line = command_line(&list(words.into_iter().map(text).collect()));
+        self.emit("script:bash", &text(line), false, Detail::None, call.via);
         self.escape(call.args, call.via);
         Value::Local
     }
@@ -153,7 +158,25 @@ impl Reader<'_> {
     }
 }
 
-/// Words as a command line; a part that is not constant stays one.
-fn command_line_of(words: &[String]) -> String {
-    words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
+/// A keyword argument as an option of a command line; `None` if it switches something off.
+fn option(name: &str, value: &Value) -> Option<String> {
+    let name = name.replace('_', "-");
+    match (name.as_str(), value.show().as_str()) {
+        ("interactive", "False") => Some("--no-input".to_owned()),
+        (_, "False" | "None") => None,
+        (name, "True") => Some(format!("--{name}")),
+        (name, value) => Some(format!("--{name}={value}")),
+    }
+}
+
+/// `WithDecryption` as `with-decryption`.
+fn kebab(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        if c.is_uppercase() && !out.is_empty() {
+            out.push('-');
+        }
+        out.extend(c.to_lowercase());
+    }
+    out
 }

@@ -1,4 +1,4 @@
-//! Dockerfiles: what the commands of a build do with what it is given of this machine.
+//! Dockerfiles: what the commands of a build do with files and secrets of this machine.
 //!
 //! A build runs in a root of its own. What reaches further is data that it sends away, commands on other machines, and
 //! files of the context and secrets that its commands read.
@@ -6,9 +6,9 @@
 use super::{Inside, Mount, moved};
 use crate::role::Role;
 use crate::shell::command::quote_all;
-use crate::shell::{MAX_SOURCE, Shell, UNKNOWN_SPAN, extract_effects, file, tidy};
+use crate::shell::{Shell, UNKNOWN_SPAN, extract_effects, file, tidy};
 use crate::table::Bound;
-use crate::{Detail, Effect, Target, Verb};
+use crate::{Cause, Detail, Effect, Target, Verb};
 
 /// Longest Dockerfile that is read, in bytes, and most of its commands.
 const LONGEST: usize = 64 * 1024;
@@ -16,7 +16,7 @@ const MOST: usize = 64;
 /// Names under which an engine looks for it.
 const NAMES: [&str; 2] = ["Dockerfile", "Containerfile"];
 
-/// One command of a build, with what it sees of the context.
+/// A `RUN` command, and the files of this machine that it can read.
 #[derive(Debug)]
 struct Run {
     command: String,
@@ -36,14 +36,18 @@ impl Shell<'_> {
         let there = |path: &String| Some((path.clone(), self.read_contents(path).ok()?));
         let Some((file, contents)) = files.iter().find_map(there) else { return };
         let secrets: Vec<Mount> = values_of(arguments, "--secret").filter_map(|value| self.secret(value)).collect();
-        for content in contents.iter().filter(|content| content.len() <= LONGEST.min(MAX_SOURCE)) {
+        for content in &contents {
+            let commands = commands(&String::from_utf8_lossy(content.get(..LONGEST).unwrap_or(content)), &context);
+            if content.len() > LONGEST || commands.len() > MOST {
+                self.surely_unknown(Cause::Budget, &format!("{file} is too long"), "build");
+            }
             let digest = file::digest(content);
             self.reading.scripts.push((file.clone(), digest.clone()));
             let mut effect = Effect::new(Verb::Execute, Target::Path(file.clone()), "build");
             "source".clone_into(&mut effect.operation);
             effect.detail = Detail::Digest(digest);
             self.add(effect);
-            for mut run in commands(&String::from_utf8_lossy(content), &context) {
+            for mut run in commands.into_iter().take(MOST) {
                 run.mounts.extend(secrets.iter().cloned());
                 self.build_command(&run);
             }
@@ -100,7 +104,7 @@ fn commands(text: &str, context: &str) -> Vec<Run> {
             "COPY" | "ADD" if !options.iter().any(|option| option.starts_with("--from")) => {
                 mounts.extend(copies(&rest, context, &folder));
             }
-            "RUN" if all.len() < MOST => {
+            "RUN" => {
                 let mut mounts: Vec<Mount> = mounts.clone();
                 mounts.extend(options.iter().filter_map(|option| bound_mount(option, context)));
                 let command = match serde_json::from_str::<Vec<String>>(&rest) {

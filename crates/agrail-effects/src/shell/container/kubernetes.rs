@@ -36,7 +36,7 @@ pub(super) fn reaches(text: &str) -> Option<Vec<String>> {
 /// Notes each part of a document that shares something of the node.
 fn look(value: &Value, depth: usize, found: &mut Vec<String>) {
     if depth > DEEPEST {
-        return;
+        return found.push("parts that are nested too deep".to_owned());
     }
     match value {
         Value::Object(keys) => {

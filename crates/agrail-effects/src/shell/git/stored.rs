@@ -1,7 +1,8 @@
 //! Programs that a repository itself names: its settings and its hooks.
 
 use super::settings::{KNOWN, Runs, runs};
-use crate::shell::{Output, Shell};
+use crate::Cause;
+use crate::shell::{MAX_SOURCE, Output, ReadError, Shell};
 
 /// Hooks by the subcommands that run them.
 const HOOKS: [(&[&str], &[&str]); 9] = [
@@ -24,39 +25,33 @@ const HOOKS: [(&[&str], &[&str]); 9] = [
 /// Subcommands that look at no file of the repository.
 const ALONE: [&str; 6] = ["config", "version", "help", "init", "clone", "ls-remote"];
 
+/// Longest file of settings, in bytes, and the deepest chain of files that include each other.
+const LONGEST: usize = 256 * 1024;
+const DEEPEST: usize = 4;
+
 impl Shell<'_> {
     /// Interprets the programs that a subcommand runs by the settings of the repository and by its hooks.
     pub(super) fn stored_programs(&mut self, command: &str) {
         if ALONE.contains(&command) || self.via.iter().any(|outer| outer == "git") {
             return;
         }
+        let Some(root) = self.repository() else { return };
         self.via.push("git".to_owned());
-        let mut folders = vec![".git/hooks".to_owned(), ".husky".to_owned()];
-        let mut texts = self.nearest_texts(".git/config");
-        texts.extend(self.nearest_texts(".git/config.worktree"));
-        for text in texts {
-            for (key, value) in settings(&text) {
-                if key == "include.path" || key.starts_with("includeif.") {
-                    let place = if value.starts_with(['/', '~']) { value } else { format!(".git/{value}") };
-                    let more = self.own_settings(&place).map(|text| settings(&text)).unwrap_or_default();
-                    for (key, value) in more.iter().filter(|(key, value)| runs(key, value) == Runs::Program) {
-                        if !key.starts_with("alias.") {
-                            self.stored_program(key, value);
-                        }
-                    }
-                } else if key == "core.worktree" && value.starts_with(['/', '~']) {
-                    self.surely_unknown(crate::Cause::Arguments, &format!("git works in {value}"), "git");
-                } else if key == "core.hookspath" {
-                    folders.push(value);
-                } else if !key.starts_with("alias.") && runs(&key, &value) == Runs::Program {
-                    self.stored_program(&key, &value);
-                }
+        let mut folders = vec![format!("{root}/.git/hooks"), format!("{root}/.husky")];
+        for (key, value) in self.repository_settings(&root) {
+            if key == "core.worktree" && value.starts_with(['/', '~']) {
+                self.surely_unknown(Cause::Arguments, &format!("git works in {value}"), "git");
+            } else if key == "core.hookspath" {
+                folders.push(self.relative_to(&root, &value));
+            } else if !key.starts_with("alias.") && runs(&key, &value) == Runs::Program {
+                self.stored_program(&key, &value);
             }
         }
         let hooks = HOOKS.iter().filter(|(commands, _)| commands.contains(&command)).flat_map(|(_, hooks)| *hooks);
         for hook in hooks {
             for folder in &folders {
-                self.load_nearest("git", "bash", &format!("{folder}/{hook}"));
+                let path = self.path(&format!("{folder}/{hook}"));
+                self.load_path("git", "bash", &path);
             }
         }
         self.via.pop();
@@ -64,20 +59,62 @@ impl Shell<'_> {
 
     /// What a subcommand that git does not have means by the settings of the repository or of the user: the words of a
     /// command line, or a command line of a shell after `!`.
-    pub(super) fn stored_alias(&self, command: &str) -> Option<String> {
+    pub(super) fn stored_alias(&mut self, command: &str) -> Option<String> {
         let row = crate::table::Table::shipped().row("git")?;
         if row.sub(command).is_some() || self.via.iter().any(|outer| outer == "git alias") {
             return None;
         }
-        let of_user = self.own_settings("~/.gitconfig");
-        let texts = self.nearest_texts(".git/config").into_iter().chain(of_user);
+        let mut all = self.settings_at(&format!("{}/.gitconfig", self.state.home), 0);
+        all.extend(self.repository().map(|root| self.repository_settings(&root)).unwrap_or_default());
         let key = format!("alias.{}", command.to_ascii_lowercase());
-        texts.flat_map(|text| settings(&text)).find(|(name, _)| *name == key).map(|(_, value)| value)
+        // the last one counts
+        all.into_iter().rfind(|(name, _)| *name == key).map(|(_, value)| value)
     }
 
-    fn own_settings(&self, path: &str) -> Option<String> {
-        let content = self.read_contents(&self.path(path)).ok()?.into_iter().next()?;
-        String::from_utf8(content).ok()
+    fn repository_settings(&mut self, root: &str) -> Vec<(String, String)> {
+        let files = ["config", "config.worktree"].map(|name| format!("{root}/.git/{name}"));
+        files.iter().flat_map(|file| self.settings_at(file, 0)).collect()
+    }
+
+    /// The settings of a file and of those that it includes. Reports a file that is there but cannot be read.
+    fn settings_at(&mut self, file: &str, depth: usize) -> Vec<(String, String)> {
+        let path = self.path(file);
+        // what the action itself changes in it is judged where it does so
+        let before = || Ok(vec![self.around.script(&path, MAX_SOURCE)?]);
+        let contents = match self.read_contents(&path) {
+            Err(ReadError::Changed | ReadError::Brought) => before(),
+            contents => contents,
+        };
+        if contents.as_ref().is_err_and(ReadError::is_missing) {
+            return Vec::new();
+        }
+        let contents = contents.unwrap_or_default();
+        if contents.is_empty() || contents.iter().any(|content| content.len() > LONGEST) || depth > DEEPEST {
+            self.surely_unknown(Cause::Script, &format!("the settings in {path}"), "git");
+        }
+        let short = contents.iter().filter(|content| content.len() <= LONGEST);
+        let texts: Vec<String> = short.map(|content| String::from_utf8_lossy(content).into_owned()).collect();
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+        let mut all = Vec::new();
+        for (key, value) in texts.iter().flat_map(|text| settings(text)) {
+            let includes = key == "include.path" || key.starts_with("includeif.") && key.ends_with(".path");
+            if includes && depth <= DEEPEST {
+                let file = self.relative_to(&folder, &value);
+                all.extend(self.settings_at(&file, depth + 1));
+            } else {
+                all.push((key, value));
+            }
+        }
+        all
+    }
+
+    /// A path of a setting: absolute, in the home, or relative to a folder.
+    fn relative_to(&self, folder: &str, path: &str) -> String {
+        match path.strip_prefix("~/") {
+            Some(rest) => format!("{}/{rest}", self.state.home),
+            None if path.starts_with('/') => path.to_owned(),
+            None => format!("{folder}/{path}"),
+        }
     }
 
     /// Interprets the value of a setting as git runs it.

@@ -19,11 +19,11 @@ const ENTRIES: [(&str, &str, &str, &str); 8] = [
 ];
 
 impl Shell<'_> {
-    /// Interprets the script of a framework at a path. `None` if it is no such script, or something in this action writes
-    /// it.
+    /// Interprets the script of a framework at a path. `None` if it is no such script of the project, or something in this
+    /// action writes it.
     pub(in crate::shell) fn entry_script(&mut self, path: &str, arguments: &[String]) -> Option<Output> {
         let (_, mark, language, program) = ENTRIES.iter().find(|(end, ..)| path.ends_with(end))?;
-        let text = self.own_text(path).filter(|text| text.contains(mark))?;
+        let text = self.own_text(path).filter(|text| self.is_own_file(path) && text.contains(mark))?;
         crate::table::Table::shipped().row(program)?;
         self.step(|| format!("{path}: starts {program}"));
         self.add(Effect::new(Verb::Execute, Target::Path(path.to_owned()), program));

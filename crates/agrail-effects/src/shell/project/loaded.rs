@@ -10,7 +10,7 @@ use crate::shell::braces::braces;
 use crate::shell::content::Content;
 use crate::shell::{MAX_SOURCE, MAX_STEPS, Output, Shell, UNKNOWN_SPAN, file, tidy};
 use crate::table::Bound;
-use crate::{Effect, Verb};
+use crate::{Cause, Effect, Verb};
 
 /// Most files of one command that are read, and their length together, in bytes. Code beyond it is code of the project
 /// that nobody has read.
@@ -52,7 +52,11 @@ impl Shell<'_> {
             let mut left = LONGEST;
             let mut files: Vec<(&str, String)> = Vec::new();
             for (language, pattern) in &bound.loads {
-                files.extend(shell.loaded_paths(pattern).into_iter().map(|path| (language.as_str(), path)));
+                let found = shell.loaded_paths(pattern);
+                if !pattern.contains('*') {
+                    found.iter().for_each(|path| shell.too_long(path, program));
+                }
+                files.extend(found.into_iter().map(|path| (language.as_str(), path)));
             }
             for (language, path) in files.into_iter().take(MOST) {
                 shell.load_file(program, language, &path, &bound.operands, &mut left);
@@ -77,19 +81,10 @@ impl Shell<'_> {
         }
     }
 
-    /// Interprets the nearest file of a name, if there is one.
-    pub(in crate::shell) fn load_nearest(&mut self, program: &str, language: &str, name: &str) {
-        for path in self.loaded_paths(&format!("^{name}")) {
-            self.load_file(program, language, &path, &[], &mut { LONGEST });
-        }
-    }
-
-    /// The possible texts of the nearest file of a name.
-    pub(in crate::shell) fn nearest_texts(&self, name: &str) -> Vec<String> {
-        let paths = self.loaded_paths(&format!("^{name}"));
-        let contents = paths.iter().filter_map(|path| self.read_contents(path).ok()).flatten();
-        let short = contents.filter(|content| content.len() <= LONGEST);
-        short.map(|content| String::from_utf8_lossy(&content).into_owned()).collect()
+    /// Interprets the file at a path, if there is one.
+    pub(in crate::shell) fn load_path(&mut self, program: &str, language: &str, path: &str) {
+        self.too_long(path, program);
+        self.load_file(program, language, path, &[], &mut { LONGEST });
     }
 
     /// The files that a pattern means: `NAME`, `^NAME` (in the nearest folder that has it, up to the root of the project),
@@ -111,7 +106,7 @@ impl Shell<'_> {
     }
 
     /// The files below a folder that a pattern matches.
-    fn files_like(&self, folder: &str, pattern: &str) -> Vec<String> {
+    pub(super) fn files_like(&self, folder: &str, pattern: &str) -> Vec<String> {
         let (places, name) = pattern.rsplit_once('/').unwrap_or(("", pattern));
         let mut folders = vec![folder.to_owned()];
         for part in places.split('/').filter(|part| !part.is_empty()) {
@@ -157,6 +152,14 @@ impl Shell<'_> {
             all.push(folder);
         }
         all
+    }
+
+    /// Reports a file that the program certainly loads and that is too long to be read.
+    fn too_long(&mut self, path: &str, program: &str) {
+        let long = |content: &Vec<u8>| content.len() > LONGEST;
+        if self.read_contents(path).is_ok_and(|contents| contents.iter().any(long)) {
+            self.surely_unknown(Cause::Budget, &format!("{path} is too long"), program);
+        }
     }
 
     /// Interprets one such file.
@@ -286,7 +289,8 @@ fn is_certain(effect: &Effect, root: &str) -> bool {
     // variables and ports of a program that ends with the command
     let own = matches!(effect.verb, Verb::Variable | Verb::Listen | Verb::Limit | Verb::Connect);
     if effect.verb == Verb::Unknown || own {
-        return false;
+        // what comes after the bound may do anything
+        return effect.verb == Verb::Unknown && effect.operation == Cause::Budget.as_str();
     }
     let name = effect.target.name();
     let Some((folder, _)) = name.split_once(UNKNOWN_SPAN) else { return true };

@@ -43,9 +43,18 @@ impl Shell<'_> {
             self.add(Effect::new(verb, Target::Path(folder.clone()), name));
         }
         // what it does with a path is not known; reading is the least
-        for path in arguments.iter().filter(|argument| argument.starts_with(['/', '~'])) {
-            let effect = self.at(Verb::Read, path, name);
-            self.add(effect);
+        let mut before = "";
+        for argument in arguments {
+            let (option, value) = match argument.split_once('=').filter(|_| argument.starts_with('-')) {
+                Some((option, value)) => (option, value),
+                None => (before, argument.as_str()),
+            };
+            if value.starts_with(['/', '~']) {
+                let verb = if changes(option) { Verb::Overwrite } else { Verb::Read };
+                let effect = self.at(verb, value, name);
+                self.add(effect);
+            }
+            before = if argument.starts_with('-') { argument } else { "" };
         }
         Some(Output::default())
     }
@@ -224,6 +233,17 @@ impl Shell<'_> {
             _ => None,
         }
     }
+}
+
+/// Whether an option, by its name, takes a path that is written or deleted.
+fn changes(option: &str) -> bool {
+    let name = option.trim_start_matches('-');
+    name == "o"
+        || name.split('-').any(|part| {
+            ["out", "dest", "target", "write", "save", "rm", "remove", "delete", "clean", "purge"]
+                .iter()
+                .any(|begin| part.starts_with(begin))
+        })
 }
 
 /// Whether there is a file; a program that is not a script counts, too.

@@ -165,7 +165,11 @@ impl Shell<'_> {
             return false;
         }
         if plan.members {
-            self.member_scripts(program, &plan, &start);
+            let found = self.member_scripts(program, &plan, &start);
+            // without such a script, yarn runs the program of that name
+            if let Some(line) = members.as_ref().filter(|_| !found) {
+                self.wrapped(program, line.get(2..).unwrap_or_default(), Output::default());
+            }
             return matches!(program, "pnpm" | "bun") || members.is_some();
         }
         if plan.installs {
@@ -248,16 +252,20 @@ impl Shell<'_> {
     }
 
     /// Interprets the scripts of the members of the workspace.
-    fn member_scripts(&mut self, program: &str, plan: &Plan, start: &str) {
+    fn member_scripts(&mut self, program: &str, plan: &Plan, start: &str) -> bool {
         let Some((root, members)) = self.members(start) else {
-            return self.unknown(Cause::Dynamic, "which packages of the workspace are meant", program);
+            self.unknown(Cause::Dynamic, "which packages of the workspace are meant", program);
+            return true;
         };
         self.add(Effect::new(Verb::Execute, Target::Path(root), program));
+        let mut any = false;
         for folder in members {
             if let Some((found, scripts)) = self.package(program, &folder).filter(|(found, _)| *found == folder) {
+                any |= scripts.contains_key(&plan.script);
                 self.run_scripts(program, &found, &scripts, &plan.scripts, plan);
             }
         }
+        any
     }
 
     /// Interprets the scripts that an installation runs in packages of the project itself: members of its workspace, and
@@ -401,9 +409,14 @@ fn plan(program: &str, words: &[String]) -> Plan {
 fn in_members(words: &[String]) -> Option<Vec<String>> {
     let rest = match words {
         [first, _, rest @ ..] if first == "workspace" => rest,
-        [first, second, rest @ ..] if first == "workspaces" && matches!(second.as_str(), "foreach" | "run") => {
-            let at = rest.iter().position(|word| word == "run").map_or(0, |at| at + 1);
-            rest.get(at..)?
+        [first, second, ..] if first == "workspaces" && second == "run" => words.get(1..)?,
+        [first, second, rest @ ..] if first == "workspaces" && second == "foreach" => {
+            let at = rest.iter().enumerate().position(|(at, word)| {
+                let value = at.checked_sub(1).and_then(|at| rest.get(at)).is_some_and(|before| takes_value(before));
+                !word.starts_with('-') && !value
+            })?;
+            // `foreach exec rm` runs a program
+            rest.get(at..).filter(|rest| rest.first().is_some_and(|word| word == "run"))?
         }
         _ => return None,
     };
@@ -411,6 +424,11 @@ fn in_members(words: &[String]) -> Option<Vec<String>> {
     let script = rest.first().filter(|name| !name.starts_with('-'))?;
     let own = matches!(script.as_str(), "test" | "start" | "build") || !BUILT_IN.contains(&script.as_str());
     own.then(|| ["-r", "run"].into_iter().map(str::to_owned).chain(rest.iter().cloned()).collect())
+}
+
+/// Whether an option of `yarn workspaces foreach` has its value in the next word.
+fn takes_value(option: &str) -> bool {
+    matches!(option, "--from" | "--include" | "--exclude" | "-j" | "--jobs")
 }
 
 /// The operands and options of a package manager's command line.

@@ -12,11 +12,19 @@ const MOST: usize = 20_000;
 /// Runs a command line; returns what it prints, if that is known.
 pub(super) type Run<'s> = Box<dyn FnMut(&str) -> Option<String> + 's>;
 
+/// Most other values of one variable, and most texts that they lead to.
+const OTHERS: usize = 8;
+const TEXTS: usize = 8;
+
 /// The variables of a makefile, and what its functions ask.
 pub(super) struct Scope<'s> {
     pub variables: HashMap<String, String>,
+    /// Other values that a variable may have, because of conditions that are not known.
+    pub others: HashMap<String, Vec<String>>,
+    /// While all texts are wanted, the values that are taken.
+    choices: Option<Vec<Choice>>,
     pub run: Run<'s>,
-    /// Names that the command line or the environment sets, which an assignment does not change.
+    /// Names that the command line sets, which an assignment does not change.
     pub given: Vec<String>,
     pub problems: Vec<String>,
     /// Lines of recipes that run even if recipes are only shown.
@@ -24,15 +32,24 @@ pub(super) struct Scope<'s> {
     expansions: usize,
 }
 
+/// A variable with several values, and which of them is taken.
+struct Choice {
+    name: String,
+    at: usize,
+    of: usize,
+}
+
 impl<'s> Scope<'s> {
-    pub(super) fn new(variables: HashMap<String, String>, run: Run<'s>) -> Self {
-        let given = variables.keys().cloned().collect();
-        Scope { variables, run, given, problems: Vec::new(), always: Vec::new(), expansions: 0 }
+    /// `given`: the names that an assignment does not change.
+    pub(super) fn new(variables: HashMap<String, String>, given: Vec<String>, run: Run<'s>) -> Self {
+        let (problems, always, others) = (Vec::new(), Vec::new(), HashMap::new());
+        Scope { variables, others, choices: None, run, given, problems, always, expansions: 0 }
     }
 
     pub(super) fn set(&mut self, name: &str, value: String) {
         if !self.given.iter().any(|given| given == name) {
             self.variables.insert(name.to_owned(), value);
+            self.others.remove(name);
         }
     }
 
@@ -40,6 +57,9 @@ impl<'s> Scope<'s> {
     pub(super) fn assign(&mut self, name: &str, mark: &str, value: &str, maybe: bool) {
         let name = self.expand(name);
         let before = self.variables.get(&name).cloned();
+        if mark == "+" && self.others.contains_key(&name) {
+            return self.append(&name, value, maybe);
+        }
         let value = match mark {
             "?" if before.is_some() => return,
             "+" => match &before {
@@ -50,19 +70,125 @@ impl<'s> Scope<'s> {
                 let command = self.expand(value);
                 (self.run)(&command).unwrap_or_else(|| UNKNOWN_SPAN.to_string())
             }
+            ":" | "::" | ":::" => {
+                for (at, one) in self.expand_all(value).into_iter().enumerate() {
+                    self.set_perhaps(&name, one, maybe || at > 0);
+                }
+                return;
+            }
             // the others are expanded where they are used
-            ":" | "::" | ":::" => self.expand(value),
             _ => value.to_owned(),
         };
-        match before {
-            Some(before) if maybe && before != value => self.set(&name, UNKNOWN_SPAN.to_string()),
-            _ => self.set(&name, value),
+        self.set_perhaps(&name, value, maybe);
+    }
+
+    /// Appends to a variable with several values.
+    fn append(&mut self, name: &str, value: &str, maybe: bool) {
+        let before = self.variables.get(name).cloned().unwrap_or_default();
+        let values = std::iter::once(before).chain(self.others.get(name).cloned().unwrap_or_default());
+        let values: Vec<String> = values.map(|before| format!("{before} {value}")).collect();
+        for (at, value) in values.into_iter().enumerate() {
+            // the first one replaces all values without it
+            self.set_perhaps(name, value, maybe || at > 0);
         }
+    }
+
+    /// Sets a variable; if that may not happen, it keeps its value as another one.
+    pub(super) fn set_perhaps(&mut self, name: &str, value: String, maybe: bool) {
+        if !maybe {
+            return self.set(name, value);
+        }
+        let before = self.variables.get(name).cloned();
+        let before = before.unwrap_or_else(|| built_in(name).unwrap_or_default().to_owned());
+        if self.given.iter().any(|given| given == name) {
+            return;
+        }
+        let others = self.others.entry(name.to_owned()).or_default();
+        if !others.contains(&value) {
+            others.push(value);
+        }
+        let many = others.len() > OTHERS;
+        if many {
+            self.unchosen(name, 0);
+            self.others.remove(name);
+        }
+        self.variables.insert(name.to_owned(), if many { UNKNOWN_SPAN.to_string() } else { before });
+    }
+
+    /// The place of a variable with too many values. A value with commands of its own is a problem then.
+    fn unchosen(&mut self, name: &str, depth: usize) -> String {
+        let choices = self.choices.take();
+        let values = self.variables.get(name).into_iter().chain(self.others.get(name).into_iter().flatten());
+        let values: Vec<String> = values.cloned().collect();
+        // within its own values it is not constant
+        let others = self.others.remove(name);
+        let own = self.variables.insert(name.to_owned(), UNKNOWN_SPAN.to_string());
+        let commands = |value: String| value.contains(['\n', ';', '&', '|', '`', '>']);
+        if values.into_iter().any(|value| commands(self.expanded(&value, depth + 1))) {
+            let problem = format!("the variable {name} of the makefile may have many values");
+            if !self.problems.contains(&problem) {
+                self.problems.push(problem);
+            }
+        }
+        others.map(|others| self.others.insert(name.to_owned(), others));
+        own.map(|own| self.variables.insert(name.to_owned(), own));
+        self.choices = choices;
+        UNKNOWN_SPAN.to_string()
+    }
+
+    /// Notes that one of the other values was certainly assigned.
+    pub(super) fn certainly(&mut self, name: &str) {
+        if let Some(others) = self.others.get_mut(name).filter(|others| !others.is_empty()) {
+            let one = others.remove(0);
+            self.variables.insert(name.to_owned(), one);
+        }
+        self.others.retain(|_, others| !others.is_empty());
     }
 
     /// The text with its variables and functions replaced; [`UNKNOWN_SPAN`] stands for what is not constant.
     pub(super) fn expand(&mut self, text: &str) -> String {
         self.expanded(text, 0)
+    }
+
+    /// The text once for each combination of the values that its variables may have. With too many of them, the last
+    /// variables are not constant.
+    pub(super) fn expand_all(&mut self, text: &str) -> Vec<String> {
+        if self.others.is_empty() && !text.contains("shell") {
+            return vec![self.expand(text)];
+        }
+        let mut texts = Vec::new();
+        self.choices = Some(Vec::new());
+        loop {
+            let one = self.expand(text);
+            if !texts.contains(&one) {
+                texts.push(one);
+            }
+            let Some(choices) = &mut self.choices else { break };
+            while choices.last().is_some_and(|choice| choice.at + 1 == choice.of) {
+                choices.pop();
+            }
+            match choices.last_mut() {
+                Some(choice) => choice.at += 1,
+                None => break,
+            }
+        }
+        self.choices = None;
+        texts
+    }
+
+    /// The value of a variable that may have others: the one that is chosen now. `None`: its first one.
+    fn chosen(&mut self, name: &str, depth: usize) -> Option<String> {
+        let others = self.others.get(name)?;
+        let Some(choices) = &mut self.choices else { return Some(UNKNOWN_SPAN.to_string()) };
+        if let Some(choice) = choices.iter().find(|choice| choice.name == name) {
+            return choice.at.checked_sub(1).and_then(|at| others.get(at).cloned());
+        }
+        let of = others.len() + 1;
+        if choices.iter().map(|choice| choice.of).product::<usize>() * of > TEXTS {
+            return Some(self.unchosen(name, depth));
+        }
+        choices.push(Choice { name: name.to_owned(), at: 0, of });
+        None
     }
 
     fn expanded(&mut self, text: &str, depth: usize) -> String {
@@ -110,7 +236,7 @@ impl<'s> Scope<'s> {
     }
 
     fn variable(&mut self, name: &str, depth: usize) -> String {
-        match self.variables.get(name).cloned() {
+        match self.chosen(name, depth).or_else(|| self.variables.get(name).cloned()) {
             Some(value) => self.expanded(&value, depth + 1),
             None => built_in(name).unwrap_or_default().to_owned(),
         }
@@ -142,7 +268,14 @@ impl<'s> Scope<'s> {
         Some(match (name, raw.len()) {
             ("shell", _) => {
                 let command = self.expanded(arguments, depth);
-                (self.run)(&command).map_or_else(|| UNKNOWN_SPAN.to_string(), |text| text.trim_end().replace('\n', " "))
+                let printed = (self.run)(&command);
+                if let Some(name) = looked_up(&command) {
+                    // the program may not be there
+                    self.variables.insert(command.clone(), name.to_owned());
+                    self.others.insert(command.clone(), vec![String::new()]);
+                    return Some(self.variable(&command, depth));
+                }
+                printed.map_or_else(|| UNKNOWN_SPAN.to_string(), |text| text.trim_end().replace('\n', " "))
             }
             ("if", 2 | 3) => self.choice(&raw, depth)?,
             ("or", _) => all(self).into_iter().find(|one| !one.trim().is_empty()).unwrap_or_default(),
@@ -232,6 +365,18 @@ impl<'s> Scope<'s> {
         }
         value
     }
+}
+
+/// The program for which a command line looks: `which python3 || which python`, `command -v go 2>/dev/null`.
+fn looked_up(command: &str) -> Option<&str> {
+    let first = command.split(['|', ';', '>']).next()?;
+    let mut words = first.strip_suffix('2').unwrap_or(first).split_whitespace();
+    let (program, name) = match (words.next()?, words.next()?) {
+        ("command", "-v") => ("command", words.next()?),
+        (program, name) => (program, name),
+    };
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c)) && !name.starts_with(['-', '.']);
+    (matches!(program, "which" | "command") && plain && words.next().is_none()).then_some(name)
 }
 
 /// Functions that change texts only. `None`: there is no such function.

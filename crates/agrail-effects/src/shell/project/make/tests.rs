@@ -1,21 +1,21 @@
 use super::expand::Scope;
-use super::parse::Parser;
+use super::parse::{Included, Parser};
 use super::recipes;
 use crate::UNKNOWN_SPAN;
 use std::collections::HashMap;
 
 fn lines(text: &str, goals: &[&str]) -> Vec<String> {
-    let mut scope = Scope::new(HashMap::from([("HOME".to_owned(), "/h".to_owned())]), Box::new(|_| None));
-    let include = |name: &str| (name == "more.mk").then(|| "MORE := x\n".to_owned());
+    let mut scope = Scope::new(HashMap::from([("HOME".to_owned(), "/h".to_owned())]), Vec::new(), Box::new(|_| None));
+    let include = |name: &str| match name {
+        "more.mk" => Included::Texts(vec!["MORE := x\n".to_owned()]),
+        _ => Included::Missing,
+    };
     let mut parser = Parser::new(&mut scope, &include);
     parser.read(text, 0);
     let file = std::mem::take(&mut parser.file);
-    let goals = if goals.is_empty() {
-        file.first.iter().cloned().collect()
-    } else {
-        goals.iter().map(|goal| (*goal).to_owned()).collect()
-    };
-    recipes(&file, &mut scope, goals)
+    let goals =
+        if goals.is_empty() { file.first.clone() } else { goals.iter().map(|goal| (*goal).to_owned()).collect() };
+    recipes(&file, &mut scope, goals).into_iter().map(|line| line.text).collect()
 }
 
 #[test]
@@ -47,4 +47,37 @@ fn rules_run_with_their_needs() {
     // a pattern whose need matches it again is used once
     assert_eq!(lines("%: common-%\n\techo $@\ncommon-x:\n\techo y\n", &["x"]), ["echo x", "echo y"]);
     assert_eq!(lines("%: a-%\n\techo $@\n", &["x"]), ["echo x"]);
+}
+
+#[test]
+fn rules_and_variables_in_unusual_places_count() {
+    for (text, expected) in [
+        ("all: V = 1\nall: b\nb:\n\techo $(V)\n", &["echo 1"][..]),
+        ("V = 0\nall: V += 1\nall:\n\techo $(V)\n", &["echo 0 1"]),
+        ("all: a.o\n%: W = 1\n%.o: %.c\n\tcc $< $(W)\n", &["cc a.c 1"]),
+        ("all: a.o\n.c.o:\n\tcc $<\n", &["cc a.c"]),
+        ("all: x\n.DEFAULT:\n\techo $@\n", &["echo x"]),
+        ("O = a.c\nall: a.d\n$(O:.c=.d): ; echo $@\n", &["echo a.d"]),
+        ("all: a.o b.o\na.o b.o: %.o: %.c\n\tcc $<\n", &["cc b.c", "cc a.c"]),
+        ("a/b = 1\nall:\n\techo $(a/b)\n", &["echo 1"]),
+        ("X := $(subst b,#,a)\nall:\n\techo $(X)\n", &["echo a"]),
+        ("define D\necho 1\nendef\nifeq (a,b)\ndefine D\necho 2\nendef\nendif\nall:\n\t$(D)\n", &["echo 1"]),
+        ("HOME = /x\nall:\n\tls $(HOME)\n", &["ls /x"]),
+        ("ifdef Z\nfirst: ; echo 1\nendif\nall: ; echo 2\n", &["echo 2", "echo 1"]),
+    ] {
+        assert_eq!(lines(text, &[]), expected, "{text}");
+    }
+    for (text, expected) in [
+        // conditions that are not known leave several values
+        ("ifdef Z\nD = a\nelse\nD = b\nendif\nall:\n\trm $(D)\n", &["rm a", "rm b"][..]),
+        ("D = a\nifdef Z\nD = b\nendif\nall:\n\trm $(D)\n", &["rm a", "rm b"]),
+        ("ifdef Z\nN = x\nelse\nN = y\nendif\nall: $(N)\nx: ; echo 1\ny: ; echo 2\n", &["echo 2", "echo 1"]),
+        // one branch alone is taken
+        ("D = a\nifeq (a,a)\nD = b\nelse ifeq (a,b)\nD = c\nelse\nD = d\nendif\nall:\n\trm $(D)\n", &["rm b"]),
+        ("P := $(shell which p3 || which p)\nall:\n\t$(P) a\n", &["p3 a", "a"]),
+    ] {
+        assert_eq!(lines(text, &[]), expected, "{text}");
+    }
+    let long = format!("all:\n{}", "\techo\n".repeat(500));
+    assert!(lines(&long, &[]).len() > 400);
 }
