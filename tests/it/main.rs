@@ -41,6 +41,7 @@ mod scripts;
 mod serve;
 mod shell;
 mod silence;
+mod survey;
 mod table;
 mod transcripts;
 mod url;

@@ -253,6 +253,7 @@ impl Shell<'_> {
         self.carries(program, &bound, &stdin, downloads, files);
         self.note_brought(&bound, from);
         self.load_files(program, &bound);
+        self.survey(program, arguments, &bound);
         if program == "curl" && deletes(arguments) {
             let mut effect =
                 Effect::new(Verb::Remote, Target::Named(Kind::Remote, "the server in the address".to_owned()), "curl");

@@ -12,6 +12,8 @@ enum Use {
     Code,
     /// Fetch packages from this address.
     Source,
+    /// A file of settings of a package manager.
+    Settings,
     /// Send their traffic through this address.
     Proxy,
     /// Skip the verification of servers or packages if it is this value; an empty text: any value.
@@ -57,6 +59,11 @@ const VARIABLES: &[(&str, Use)] = &[
     ("TCLLIBPATH", Use::Code),
     ("VIMINIT", Use::Code),
     ("BUNDLE_MIRROR__ALL", Use::Source),
+    ("BUNDLE_APP_CONFIG", Use::Settings),
+    ("GOENV", Use::Settings),
+    ("NPM_CONFIG_USERCONFIG", Use::Settings),
+    ("PIP_CONFIG_FILE", Use::Settings),
+    ("UV_CONFIG_FILE", Use::Settings),
     ("GOPROXY", Use::Source),
     ("GEM_SOURCE", Use::Source),
     ("NPM_CONFIG_REGISTRY", Use::Source),
@@ -132,6 +139,10 @@ impl Shell<'_> {
                     "load".clone_into(&mut effect.operation);
                     self.add(effect);
                 }
+            }
+            Some(Use::Settings) => {
+                let path = self.path(value);
+                self.survey_source(&path, "pip.conf");
             }
             Some(Use::Source) => {
                 for address in value.split([',', '|', ' ']).filter(|address| !is_public(address)) {

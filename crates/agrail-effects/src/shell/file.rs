@@ -105,6 +105,11 @@ impl Shell<'_> {
                 // a file from elsewhere that the project's code runs is none of the project
                 let own = unchanged && self.is_own_file(path);
                 let packaged = std::mem::replace(&mut self.packaged, own);
+                if own {
+                    let followed = ["py", "js", "mjs", "cjs", "ts", "sh", "bash"];
+                    let followed = path.rsplit_once('.').is_some_and(|(_, ending)| followed.contains(&ending));
+                    self.survey_file(written, path, followed);
+                }
                 let output = self.run_text(path, written, &content, arguments, language);
                 self.packaged = packaged;
                 output

@@ -66,7 +66,8 @@ use super::{BROUGHT, CHANGED, Cause, Detail, Effect, Target, UNKNOWN_SPAN, Verb}
 use crate::Kind;
 use crate::python::Library;
 use state::State;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// Longest script that is parsed, in bytes.
 pub const MAX_SOURCE: usize = 256 * 1024;
@@ -300,6 +301,9 @@ pub(crate) struct Shell<'a> {
     created: Vec<String>,
     /// The files that programs have loaded, each with all that decides on its effects.
     loaded: HashSet<String>,
+    /// Files whose texts are suspect, and the files of each project by name.
+    surveyed: HashSet<String>,
+    indexes: HashMap<String, Rc<project::Index>>,
     /// The verb of each effect so far, and whether it runs the code of the working folder.
     produced: Vec<(Verb, bool)>,
     /// How many parts around the current one may fail without ending the script.
@@ -363,6 +367,8 @@ impl<'a> Shell<'a> {
             naming: false,
             created: Vec::new(),
             loaded: HashSet::new(),
+            surveyed: HashSet::new(),
+            indexes: HashMap::new(),
             produced: Vec::new(),
             tolerant: 0,
             background: false,

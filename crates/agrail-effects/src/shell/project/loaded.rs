@@ -89,7 +89,7 @@ impl Shell<'_> {
 
     /// The files that a pattern means: `NAME`, `^NAME` (in the nearest folder that has it, up to the root of the project),
     /// `DIR/*.js`, `**/NAME`, each with braces.
-    fn loaded_paths(&self, pattern: &str) -> Vec<String> {
+    pub(super) fn loaded_paths(&self, pattern: &str) -> Vec<String> {
         let (above, pattern) = pattern.strip_prefix('^').map_or((false, pattern), |rest| (true, rest));
         let here = self.path(".");
         if here.contains(UNKNOWN_SPAN) || !here.starts_with('/') {

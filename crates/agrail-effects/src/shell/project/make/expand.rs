@@ -184,7 +184,10 @@ impl<'s> Scope<'s> {
             return choice.at.checked_sub(1).and_then(|at| others.get(at).cloned());
         }
         let of = others.len() + 1;
-        if choices.iter().map(|choice| choice.of).product::<usize>() * of > TEXTS {
+        let own = self.variables.get(name).into_iter().chain(others);
+        let flags = own.clone().any(|value| !value.is_empty())
+            && own.flat_map(|value| value.split_whitespace()).all(|word| word.starts_with('-'));
+        if flags || choices.iter().map(|choice| choice.of).product::<usize>() * of > TEXTS {
             return Some(self.unchosen(name, depth));
         }
         choices.push(Choice { name: name.to_owned(), at: 0, of });

@@ -451,7 +451,7 @@ fn recipe(
             if again || marks.contains('+') {
                 scope.always.push(command.to_owned());
             }
-            recipe.push(Line { text: command.to_owned(), pattern: plain.then(|| (written.clone(), at)) });
+            recipe.push(Line { text: unannounced(command).to_owned(), pattern: plain.then(|| (written.clone(), at)) });
         }
     }
     (scope.variables, scope.others) = before;
@@ -459,6 +459,13 @@ fn recipe(
         return vec![recipe.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n").into()];
     }
     recipe
+}
+
+/// A command line without what it prints before: `printf 'CC a.c' 1>&2; cc -c a.c`.
+fn unannounced(line: &str) -> &str {
+    let Some((before, rest)) = line.split_once("1>&2;") else { return line };
+    let prints = before.starts_with("printf ") || before.starts_with("echo ");
+    if prints && !before.contains(['`', '$', ';', '|', '&', '>']) { rest.trim_start() } else { line }
 }
 
 /// Whether a command line only lets a compiler write which files an object needs.

