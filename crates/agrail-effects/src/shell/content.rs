@@ -131,6 +131,16 @@ impl Shell<'_> {
         if all.is_empty() { vec![Content::Before(path.to_owned())] } else { all }
     }
 
+    /// The names of the files in a folder as the action leaves it, in order.
+    pub(crate) fn file_names(&self, folder: &str) -> Vec<String> {
+        let mut names = self.around.files(folder).unwrap_or_default();
+        let written = self.files.files.keys().filter_map(|path| path.strip_prefix(folder)?.strip_prefix('/'));
+        names.extend(written.filter(|name| !name.contains('/')).map(str::to_owned));
+        names.sort();
+        names.dedup();
+        names
+    }
+
     /// All possible contents of a file at this point, if they can be read.
     pub(crate) fn read_contents(&self, path: &str) -> Result<Vec<Vec<u8>>, ReadError> {
         let read = |content| match content {

@@ -1,7 +1,7 @@
 //! Names that source in another language gets from files of the project that it loads.
 //!
-//! Such a file is read where it is loaded, so the effects of what it defines are known already. The source that uses the
-//! name is the only one to which it is unknown.
+//! A file is read where the source loads it, and that adds the effects of all that it defines. So a name that the source
+//! uses and the file defines needs no effect of its own.
 
 use super::Shell;
 use crate::Cause;

@@ -1,5 +1,6 @@
 //! Environment variables that decide which code later programs run, and from where.
 
+use super::registry::is_public;
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::{Detail, Effect, Kind, Target, Verb};
 
@@ -87,30 +88,6 @@ const VARIABLES: &[(&str, Use)] = &[
     ("PYTHONHTTPSVERIFY", Use::Unverified("0")),
 ];
 
-/// The registries that programs use without a setting.
-const PUBLIC: [&str; 9] = [
-    "https://crates.io",
-    "https://index.crates.io",
-    "https://proxy.golang.org",
-    "https://pypi.org",
-    "https://registry.npmjs.org",
-    "https://registry.yarnpkg.com",
-    "https://repo.maven.apache.org",
-    "https://rubygems.org",
-    "https://static.rust-lang.org",
-];
-
-/// The channels of conda whose packages are reviewed.
-const CHANNELS: [&str; 8] = ["anaconda", "bioconda", "conda-forge", "defaults", "main", "nvidia", "pytorch", "r"];
-
-/// Whether an address of packages is one that programs use without a setting, or no address at all (`direct`, `off`).
-pub(super) fn is_public(address: &str) -> bool {
-    let address = address.trim().trim_start_matches("sparse+");
-    let of =
-        |known: &str| address.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']));
-    matches!(address, "" | "direct" | "off") || CHANNELS.contains(&address) || PUBLIC.iter().any(|known| of(known))
-}
-
 /// The use of a variable: a listed one, `CARGO_TARGET_..._RUNNER` and `_LINKER`, and `CARGO_REGISTRIES_..._INDEX`.
 fn use_of(name: &str) -> Option<Use> {
     let upper = name.to_ascii_uppercase();
@@ -140,10 +117,7 @@ impl Shell<'_> {
                     self.add(effect);
                 }
             }
-            Some(Use::Settings) => {
-                let path = self.path(value);
-                self.survey_source(&path, "pip.conf");
-            }
+            Some(Use::Settings) => self.survey_settings(value, name),
             Some(Use::Source) => {
                 for address in value.split([',', '|', ' ']).filter(|address| !is_public(address)) {
                     self.packages_from(address, name);
@@ -180,20 +154,5 @@ impl Shell<'_> {
         operation.clone_into(&mut effect.operation);
         effect.detail = Detail::Value(value.to_owned());
         self.add(effect);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_are_compared_by_their_whole_host() {
-        for address in ["https://pypi.org/simple", "direct", "sparse+https://index.crates.io/", ""] {
-            assert!(is_public(address), "{address}");
-        }
-        for address in ["https://pypi.org.evil.example/simple", "http://pypi.org/simple", "http://203.0.113.5"] {
-            assert!(!is_public(address), "{address}");
-        }
     }
 }

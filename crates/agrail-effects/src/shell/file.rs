@@ -4,6 +4,9 @@ use super::content::Content;
 use super::{Output, ReadError, Shell};
 use crate::{Cause, Detail, Effect, Target, Verb};
 
+/// Endings of scripts whose readers follow what they load.
+const FOLLOWED: [&str; 7] = ["py", "js", "mjs", "cjs", "ts", "sh", "bash"];
+
 impl Shell<'_> {
     /// Interprets the execution of a script or program at a path.
     pub(crate) fn run_file(&mut self, written: &str, arguments: &[String], language: Option<&str>) -> Output {
@@ -21,12 +24,7 @@ impl Shell<'_> {
             path = self.module_file(&path);
         }
         // the loader of the project's dependencies
-        let untouched = |shell: &Self| shell.contents(&path) == [Content::Before(path.clone())];
-        if language == Some("php")
-            && path.ends_with("/vendor/autoload.php")
-            && self.is_own_file(&path)
-            && untouched(self)
-        {
+        if language == Some("php") && path.ends_with("/vendor/autoload.php") && self.is_untouched(&path) {
             self.add(Effect::new(Verb::Execute, Target::Path(path), written));
             return Output::default();
         }
@@ -104,15 +102,11 @@ impl Shell<'_> {
                 self.add(effect);
                 // a file from elsewhere that the project's code runs is none of the project
                 let own = unchanged && self.is_own_file(path);
-                let packaged = std::mem::replace(&mut self.packaged, own);
                 if own {
-                    let followed = ["py", "js", "mjs", "cjs", "ts", "sh", "bash"];
-                    let followed = path.rsplit_once('.').is_some_and(|(_, ending)| followed.contains(&ending));
+                    let followed = path.rsplit_once('.').is_some_and(|(_, ending)| FOLLOWED.contains(&ending));
                     self.survey_file(written, path, followed);
                 }
-                let output = self.run_text(path, written, &content, arguments, language);
-                self.packaged = packaged;
-                output
+                self.as_own_code(own, |shell| shell.run_text(path, written, &content, arguments, language))
             }
             Err(unread) => {
                 self.add(effect);
@@ -162,6 +156,24 @@ impl Shell<'_> {
             shell.named_as(written, &found);
             shell.with_arguments(arguments, |shell| shell.script(&found, &text, path))
         })
+    }
+
+    /// Interprets code that is, or is not, a file of the project or the recipe of one.
+    pub(super) fn as_own_code<R>(&mut self, own: bool, run: impl FnOnce(&mut Self) -> R) -> R {
+        let before = (std::mem::replace(&mut self.packaged, own), std::mem::replace(&mut self.own_code, own));
+        let result = run(self);
+        (self.packaged, self.own_code) = before;
+        result
+    }
+
+    /// Whether a file belongs to the project, and the action has not changed it.
+    pub(super) fn is_untouched(&self, path: &str) -> bool {
+        self.is_own_file(path) && self.untouched(path)
+    }
+
+    /// Whether the action has not changed a file.
+    pub(super) fn untouched(&self, path: &str) -> bool {
+        self.contents(path) == [Content::Before(path.to_owned())]
     }
 
     /// Whether a file belongs to the project around the working folder: a script that uses what the table lacks is code of

@@ -293,6 +293,8 @@ pub(crate) struct Shell<'a> {
     /// Whether a script of `package.json` is being interpreted: programs that are not in the table and source in other
     /// languages then count as code of the project and its packages.
     packaged: bool,
+    /// Whether what runs is a file of the project that the action has not changed, or the recipe of one.
+    own_code: bool,
     /// How many times a `package.json` was read.
     packages: usize,
     /// Whether files are interpreted that settings name.
@@ -304,6 +306,8 @@ pub(crate) struct Shell<'a> {
     /// Files whose texts are suspect, and the files of each project by name.
     surveyed: HashSet<String>,
     indexes: HashMap<String, Rc<project::Index>>,
+    /// What the files of the project have that the action does not change.
+    searched: HashMap<String, Vec<Rc<project::Text>>>,
     /// The verb of each effect so far, and whether it runs the code of the working folder.
     produced: Vec<(Verb, bool)>,
     /// How many parts around the current one may fail without ending the script.
@@ -363,12 +367,14 @@ impl<'a> Shell<'a> {
             running: Vec::new(),
             via: Vec::new(),
             packaged: false,
+            own_code: false,
             packages: 0,
             naming: false,
             created: Vec::new(),
             loaded: HashSet::new(),
             surveyed: HashSet::new(),
             indexes: HashMap::new(),
+            searched: HashMap::new(),
             produced: Vec::new(),
             tolerant: 0,
             background: false,

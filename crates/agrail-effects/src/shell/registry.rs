@@ -1,9 +1,69 @@
 //! Where packages come from: registries, addresses, hosting services.
 
-use super::environment::is_public;
 use super::roles::is_loopback;
 use super::{Shell, UNKNOWN_SPAN};
 use crate::Verb;
+use url::{Host, Url};
+
+/// The hosts of the registries that programs use without a setting.
+const PUBLIC: [&str; 9] = [
+    "crates.io",
+    "index.crates.io",
+    "proxy.golang.org",
+    "pypi.org",
+    "registry.npmjs.org",
+    "registry.yarnpkg.com",
+    "repo.maven.apache.org",
+    "rubygems.org",
+    "static.rust-lang.org",
+];
+/// Hosts of other registries and of services that many projects share.
+const SHARED: [&str; 40] = [
+    "api.nuget.org",
+    "bitbucket.org",
+    "central.sonatype.com",
+    "codeberg.org",
+    "codeload.github.com",
+    "conda.anaconda.org",
+    "deno.land",
+    "dl.google.com",
+    "download.pytorch.org",
+    "esm.sh",
+    "files.pythonhosted.org",
+    "galaxy.ansible.com",
+    "git.sr.ht",
+    "github.com",
+    "gitlab.com",
+    "jitpack.io",
+    "jsr.io",
+    "maven.google.com",
+    "maven.pkg.github.com",
+    "npm.jsr.io",
+    "npm.pkg.github.com",
+    "oss.sonatype.org",
+    "packages.confluent.io",
+    "packagist.org",
+    "plugins.gradle.org",
+    "pypi.python.org",
+    "raw.githubusercontent.com",
+    "registry.bower.io",
+    "registry.npmjs.com",
+    "registry.terraform.io",
+    "repo.anaconda.com",
+    "repo.clojars.org",
+    "repo.packagist.org",
+    "repo.spring.io",
+    "repo1.maven.org",
+    "s01.oss.sonatype.org",
+    "services.gradle.org",
+    "static.crates.io",
+    "sum.golang.org",
+    "www.nuget.org",
+];
+/// Domains in the names of XML schemas.
+const SCHEMAS: [&str; 2] = ["apache.org", "w3.org"];
+/// The channels of conda whose packages are reviewed.
+const CHANNELS: [&str; 8] = ["anaconda", "bioconda", "conda-forge", "defaults", "main", "nvidia", "pytorch", "r"];
 
 impl Shell<'_> {
     /// Sources of packages, and servers that nobody else can reach. Whether that is all that the argument does.
@@ -50,4 +110,71 @@ fn is_hosted(value: &str, program: &str) -> bool {
     });
     let hosts = ["github:", "gitlab:", "bitbucket:", "gist:", "git@"];
     ["npm", "pnpm", "yarn", "bun"].contains(&program) && (short || hosts.iter().any(|host| value.starts_with(host)))
+}
+
+/// The address as programs use it, without the way in which it is asked.
+fn parsed(address: &str) -> Option<Url> {
+    let address = address.trim().trim_start_matches("sparse+").trim_start_matches("git+");
+    Url::parse(address).ok()
+}
+
+/// Whether an address of packages is one that programs use without a setting, or no address at all (`direct`, `off`).
+pub(in crate::shell) fn is_public(address: &str) -> bool {
+    let of_registry = |url: Url| {
+        let plain = url.username().is_empty() && url.password().is_none() && url.port().is_none();
+        plain && url.scheme() == "https" && url.host_str().is_some_and(|host| PUBLIC.contains(&host))
+    };
+    let address = address.trim();
+    matches!(address, "" | "direct" | "off") || CHANNELS.contains(&address) || parsed(address).is_some_and(of_registry)
+}
+
+/// Whether an address leads to a host that is neither shared nor this machine. One that cannot be read may lead anywhere.
+pub(in crate::shell) fn is_foreign(address: &str) -> bool {
+    let Some(url) = parsed(address) else { return true };
+    let shared = |host: &str| SHARED.contains(&host) && url.port().is_none();
+    let known = |host: &str| shared(host) || is_schema(host) || is_public(address);
+    !is_local(&url) && !url.host_str().is_some_and(known)
+}
+
+/// Whether an address leads to another machine without TLS, or to one without a name.
+pub(in crate::shell) fn is_open(address: &str) -> bool {
+    let Some(url) = parsed(address) else { return false };
+    let numeric = matches!(url.host(), Some(Host::Ipv4(_) | Host::Ipv6(_)));
+    let schema = url.host_str().is_some_and(is_schema);
+    !is_local(&url) && !schema && (numeric || url.scheme() == "http")
+}
+
+fn is_local(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => matches!(name, "localhost" | "host.docker.internal"),
+        None => true,
+    }
+}
+
+fn is_schema(host: &str) -> bool {
+    let of = |domain: &&str| host.strip_suffix(*domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    SCHEMAS.iter().any(of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_compared_by_their_whole_host() {
+        for address in ["https://pypi.org/simple", "direct", "sparse+https://index.crates.io/", ""] {
+            assert!(is_public(address), "{address}");
+        }
+        for address in [
+            "https://pypi.org.evil.example/simple",
+            "http://pypi.org/simple",
+            "http://203.0.113.5",
+            "https://pypi.org:x@h.example",
+            "https://a@pypi.org",
+        ] {
+            assert!(!is_public(address), "{address}");
+        }
+    }
 }

@@ -35,7 +35,7 @@ impl Shell<'_> {
         let mut effect =
             Effect::new(Verb::Execute, Target::Named(Kind::Program, "downloaded code".to_owned()), program);
         effect.detail = Detail::Network;
-        if self.packaged {
+        if self.own_code {
             "project".clone_into(&mut effect.operation);
         }
         self.add(effect);
@@ -43,14 +43,24 @@ impl Shell<'_> {
 
     /// Adds an unknown effect for a file that would run but cannot be read.
     ///
-    /// Code of the project that names a file of the project that is not there fails.
+    /// A file that is not there cannot run: a script of the project that names one just fails, unless a program that ran
+    /// before may have made it.
     pub(crate) fn unread(&mut self, path: &str, why: ReadError, program: &str) {
-        if why.is_missing() && self.packaged && self.is_own_file(path) {
+        if why.is_missing() && self.own_code && self.is_own_file(path) && !self.may_have_made(path) {
             return self.step(|| format!("there is no {path}"));
         }
         let mut unknown = Effect::unknown(Cause::Script, path, program);
         unknown.detail = why.into();
         self.add(unknown);
+    }
+
+    /// Whether a program of this action ran code or installed something in a folder above a path.
+    fn may_have_made(&self, path: &str) -> bool {
+        let above = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        self.reading.effects.iter().any(|effect| match (effect.verb, &effect.target) {
+            (Verb::Execute | Verb::Install, Target::Path(folder)) => above(folder),
+            _ => false,
+        })
     }
 
     /// Interprets source text in a language.

@@ -127,8 +127,7 @@ impl Shell<'_> {
         let Ok(matcher) = glob::Pattern::new(name) else { return Vec::new() };
         let mut found = Vec::new();
         for folder in folders {
-            let mut names = self.around.files(&folder).unwrap_or_default();
-            names.sort();
+            let names = self.file_names(&folder);
             found.extend(names.iter().filter(|name| matcher.matches(name)).map(|name| format!("{folder}/{name}")));
             if found.len() > MOST {
                 break;

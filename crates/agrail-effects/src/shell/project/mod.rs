@@ -5,19 +5,20 @@
 //!    script. [`workspace`] finds the members of a workspace.
 //! 3. [`entry`]: scripts with which a framework starts.
 //! 4. [`loaded`]: files that a program runs as code, as its row lists them; recipes of task runners are read by [`tasks`].
-//! 5. [`survey`] searches what a program may load in any language for what such code seldom names ([`suspect`]), and the
-//!    settings and lock files of package managers for addresses that nobody has chosen ([`sources`]).
+//! 5. [`survey`] searches what a program may load in any language ([`index`]) for what such code seldom names ([`suspect`]),
+//!    and the settings and lock files of package managers for addresses that nobody has chosen ([`registries`]).
 
 mod entry;
+mod index;
 mod loaded;
 mod make;
 mod programs;
+mod registries;
 mod scripts;
-mod sources;
 mod survey;
 mod suspect;
 mod tasks;
 mod workspace;
 mod wrapper;
 
-pub(super) use survey::Index;
+pub(super) use index::{Index, Text};

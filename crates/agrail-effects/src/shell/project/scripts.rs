@@ -230,7 +230,8 @@ impl Shell<'_> {
 
     /// Interprets scripts of a package, each in a new shell.
     fn run_scripts(&mut self, program: &str, folder: &str, scripts: &Scripts, names: &[String], plan: &Plan) {
-        let packaged = std::mem::replace(&mut self.packaged, true);
+        let own = self.is_untouched(&format!("{folder}/package.json"));
+        let before = (std::mem::replace(&mut self.packaged, true), std::mem::replace(&mut self.own_code, own));
         for name in names {
             let lines = scripts.get(name).map(Vec::as_slice).unwrap_or_default();
             let words = if *name == plan.script { quote_all(&plan.words) } else { String::new() };
@@ -248,7 +249,7 @@ impl Shell<'_> {
                 });
             }
         }
-        self.packaged = packaged;
+        (self.packaged, self.own_code) = before;
     }
 
     /// Interprets the scripts of the members of the workspace.

@@ -3,11 +3,14 @@
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use std::sync::LazyLock;
+use url::{Host, Url};
 
-/// Most places of a text that are compared.
+/// Most lines of a text that are compared.
 const MOST: usize = 64;
 /// How many lines lie between a home folder and what deletes it.
 const NEAR: usize = 8;
+/// Longest host with a number, in characters.
+const LONGEST: usize = 100;
 
 /// What a text names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +27,27 @@ enum Mark {
     /// What sends, writes, deletes or runs something.
     Means,
 }
+
+/// Marks of comments at the beginning of a line, and the endings of the files that have them.
+const COMMENTS: [(&str, &[&str]); 2] = [
+    (
+        "#",
+        &[
+            "", "bash", "cfg", "cmake", "ex", "exs", "jl", "pl", "pm", "py", "r", "rb", "sh", "tf", "toml", "yaml",
+            "yml",
+        ],
+    ),
+    (
+        "//",
+        &[
+            "c", "cc", "cjs", "cpp", "cs", "cts", "dart", "go", "gradle", "groovy", "h", "java", "js", "jsx", "kt",
+            "kts", "mjs", "mts", "php", "rs", "sbt", "scala", "swift", "ts", "tsx", "zig",
+        ],
+    ),
+];
+/// In JavaScript, `~/` begins the path of a module of the project.
+const ALIASES: [&str; 2] = ["\"~/", "'~/"];
+const SCRIPT: [&str; 10] = ["cjs", "cts", "js", "json", "jsx", "mjs", "mts", "svelte", "ts", "tsx"];
 
 const WORDS: [(Mark, &[&str]); 6] = [
     (
@@ -64,6 +88,7 @@ const WORDS: [(Mark, &[&str]); 6] = [
             "login.keychain",
             ".bash_history",
             ".zsh_history",
+            "169.254.169.254",
         ],
     ),
     (
@@ -195,73 +220,132 @@ static SEARCH: LazyLock<Option<Search>> = LazyLock::new(|| {
     Some((builder.build(marks.iter().map(|(_, word)| word)).ok()?, marks))
 });
 
-/// Whether a text names what code of a project seldom names, and has the means to use it.
-pub(super) fn is_suspect(text: &str) -> bool {
-    if SEARCH.is_none() {
-        return true;
+/// Whether a text names what code of a project seldom names, and has the means to use it. `name`: that of its file.
+pub(super) fn is_suspect(name: &str, text: &str) -> bool {
+    let Some((search, words)) = SEARCH.as_ref() else { return true };
+    let ending = name.trim_start_matches('.').rsplit_once('.').map_or("", |(_, ending)| ending);
+    let (mut place, mut means) = (false, false);
+    let (mut homes, mut ruins) = (Vec::new(), Vec::new());
+    for (mark, line) in marks(search, words, text, ending) {
+        match mark {
+            Mark::Act => return true,
+            Mark::Place | Mark::Address => place = true,
+            Mark::Means => means = true,
+            Mark::Home => note(&mut homes, line),
+            Mark::Ruin => note(&mut ruins, line),
+        }
+        if place && means {
+            return true;
+        }
     }
-    // `["git", "reflog", "expire"]` is `git reflog expire`
-    let plain: String = text.chars().map(|c| if "\"',()[]".contains(c) { ' ' } else { c }).collect();
-    let plain = plain.split(' ').filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-    let acts = |mark| mark == Mark::Act;
-    has(&plain, acts).is_some() || {
-        let at = |wanted: Mark| has(text, move |mark| mark == wanted).is_some();
-        (at(Mark::Place) || at(Mark::Address)) && at(Mark::Means) || at(Mark::Act) || ruins_home(text)
+    homes.iter().any(|home| ruins.iter().any(|ruin| home.abs_diff(*ruin) <= NEAR)) || {
+        // `["git", "reflog", "expire"]` is `git reflog expire`
+        let plain: String = text.chars().map(|c| if "\"',()[]".contains(c) { ' ' } else { c }).collect();
+        let plain = plain.split(' ').filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+        marks(search, words, &plain, ending).any(|(mark, _)| mark == Mark::Act)
     }
 }
 
-/// Whether a text names the home folder and, close to it, deletes or overwrites something.
-fn ruins_home(text: &str) -> bool {
-    let homes: Vec<usize> = places(text, Mark::Home);
-    let line = |at: usize| text.get(..at).unwrap_or_default().matches('\n').count();
-    let ruins: Vec<usize> = if homes.is_empty() { Vec::new() } else { places(text, Mark::Ruin) };
-    let ruins: Vec<usize> = ruins.into_iter().take(MOST).map(line).collect();
-    homes.into_iter().take(MOST).map(line).any(|home| ruins.iter().any(|ruin| home.abs_diff(*ruin) <= NEAR))
+/// Adds a line; beyond the most, the last one stands for the others.
+fn note(lines: &mut Vec<usize>, line: usize) {
+    if lines.last() != Some(&line) {
+        lines.truncate(MOST);
+        lines.push(line);
+    }
 }
 
-/// The first place of a mark that a text has.
-fn has(text: &str, wanted: impl Fn(Mark) -> bool) -> Option<usize> {
-    marks(text).find(|(mark, _)| wanted(*mark)).map(|(_, at)| at)
-}
-
-fn places(text: &str, wanted: Mark) -> Vec<usize> {
-    marks(text).filter(|(mark, _)| *mark == wanted).map(|(_, at)| at).collect()
-}
-
-/// All marks of a text outside of comments.
-fn marks(text: &str) -> impl Iterator<Item = (Mark, usize)> {
-    let search = SEARCH.as_ref();
-    let found = search.into_iter().flat_map(move |(search, marks)| {
-        search.find_overlapping_iter(text).filter_map(move |found| {
-            let (mark, word) = marks.get(found.pattern().as_usize())?;
-            Some((*mark, *word, found.start(), found.end()))
-        })
-    });
-    found.filter_map(move |(mark, word, start, end)| {
-        let bare = mark != Mark::Address || is_bare(text.get(end..).unwrap_or_default());
-        (bare && stands_alone(text, word, start, end) && !in_comment(text, start)).then_some((mark, start))
+/// All marks of a text outside of comments, each with the number of its line.
+fn marks<'t>(
+    search: &'t AhoCorasick,
+    words: &'t [(Mark, &'static str)],
+    text: &'t str,
+    ending: &'t str,
+) -> impl Iterator<Item = (Mark, usize)> + 't {
+    let breaks = text.match_indices(['\n', '\r', '\u{2028}', '\u{2029}']).map(|(at, found)| at + found.len());
+    let lines: Vec<usize> = std::iter::once(0).chain(breaks).collect();
+    let comments: Vec<&str> =
+        COMMENTS.iter().filter(|(_, endings)| endings.contains(&ending)).map(|(mark, _)| *mark).collect();
+    search.find_overlapping_iter(text).filter_map(move |found| {
+        let (mark, word) = *words.get(found.pattern().as_usize())?;
+        let rest = || text.get(found.end()..).unwrap_or_default();
+        if !stands_alone(text, word, found.start(), found.end())
+            || mark == Mark::Address && !is_bare(rest())
+            || ALIASES.contains(&word) && SCRIPT.contains(&ending)
+        {
+            return None;
+        }
+        let line = lines.partition_point(|begin| *begin <= found.start()).saturating_sub(1);
+        let begin = text.get(*lines.get(line)?..found.start())?.trim_start();
+        (!comments.iter().any(|comment| begin.starts_with(comment))).then_some((mark, line))
     })
 }
 
-/// Whether a name is not a part of a longer one: `config.ssh` is none.
+/// Whether a name is not a part of a longer one: `config.ssh` is none, nor is the `rm(` of `form(`.
 fn stands_alone(text: &str, word: &str, start: usize, end: usize) -> bool {
     let before = text.get(..start).and_then(|before| before.chars().next_back());
     let after = text.get(end..).and_then(|after| after.chars().next());
     let within = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ')' | ']'));
-    let named = word.starts_with(['.', '/']) || word.starts_with("id_");
-    !named || (!within(before) && !within(after))
+    match word {
+        _ if word.starts_with("rm") => !within(before),
+        _ if word.starts_with(['.', '/']) || word.starts_with("id_") => !within(before) && !within(after),
+        _ => true,
+    }
 }
 
-/// Whether a place in a text is in a line that is a comment.
-fn in_comment(text: &str, at: usize) -> bool {
-    let line = text.get(..at).and_then(|before| before.rsplit('\n').next()).unwrap_or_default().trim_start();
-    ["#", "//", "*", "<!--", "--", "%"].iter().any(|mark| line.starts_with(mark))
-}
-
-/// Whether an address begins with a public number in place of a name.
+/// Whether an address begins with a public number in place of a name: `203.0.113.5`, `3405803781`, `[2001:db8::1]`.
 fn is_bare(rest: &str) -> bool {
-    let host = rest.split(|c: char| !(c.is_ascii_digit() || c == '.')).next().unwrap_or_default();
-    host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| {
-        !(address.is_private() || address.is_loopback() || address.is_link_local() || address.is_unspecified())
-    })
+    let within = |c: &char| !c.is_whitespace() && !"\"'`<>(),;/?#".contains(*c);
+    let host: String = rest.chars().take_while(within).take(LONGEST).collect();
+    let numeric =
+        host.rsplit('@').next().is_some_and(|host| host.starts_with(|c: char| c.is_ascii_digit() || c == '['));
+    if !numeric {
+        return false;
+    }
+    match Url::parse(&format!("http://{host}/")).ok().and_then(|url| url.host().map(|host| host.to_owned())) {
+        Some(Host::Ipv4(address)) => {
+            !(address.is_private() || address.is_loopback() || address.is_link_local() || address.is_unspecified())
+        }
+        Some(Host::Ipv6(address)) => {
+            let mapped = address.to_ipv4_mapped().is_some_and(|address| address.is_private() || address.is_loopback());
+            !(mapped
+                || address.is_loopback()
+                || address.is_unspecified()
+                || address.is_unique_local()
+                || address.is_unicast_link_local())
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_suspect;
+
+    #[test]
+    fn names_of_private_places_with_the_means_to_use_them_are_found() {
+        for (name, text) in [
+            ("a.rb", "File.open(Dir.home + '/.ssh/authorized_keys', 'a')"),
+            ("a.py", "# x\rurlopen('http://203.0.113.5/a')"),
+            ("a.js", "// x\u{2028}fetch('http://3405803781/a')"),
+            ("a.sql", "-- x\n*/ curl http://[2001:db8::1]/a"),
+            ("a.lua", "--[[ ]] os.execute('cat ~/.aws/credentials')"),
+            ("x", "run(['git', 'reflog', 'expire', '--all'])"),
+            ("a.kts", "delete(System.getProperty(\"user.home\"))"),
+            ("a.py", "requests.get('http://169.254.169.254/latest')"),
+        ] {
+            assert!(is_suspect(name, text), "{name}: {text}");
+        }
+    }
+
+    #[test]
+    fn ordinary_code_is_none() {
+        for (name, text) in [
+            ("a.ts", "import a from '~/lib/a';\nform(a); platform(b);\nitems.delete(a)"),
+            ("a.py", "# see ~/.ssh/config\nopen('a').write('b')"),
+            ("a.go", "// http://203.0.113.5\nhttp.Get(\"http://127.0.0.1:80/\")"),
+            ("a.rb", "config.ssh = true\nopen('http://10.0.0.1/')"),
+        ] {
+            assert!(!is_suspect(name, text), "{name}: {text}");
+        }
+    }
 }

@@ -61,7 +61,9 @@ impl<'s> Scope<'s> {
             return self.append(&name, value, maybe);
         }
         let value = match mark {
-            "?" if before.is_some() => return,
+            "?" if before.is_some() && !self.others.contains_key(&name) => return,
+            // without one of the other values it may not be set
+            "?" if before.is_some() => return self.set_perhaps(&name, value.to_owned(), true),
             "+" => match &before {
                 Some(before) => format!("{before} {value}"),
                 None => value.to_owned(),
@@ -130,8 +132,11 @@ impl<'s> Scope<'s> {
                 self.problems.push(problem);
             }
         }
-        others.map(|others| self.others.insert(name.to_owned(), others));
-        own.map(|own| self.variables.insert(name.to_owned(), own));
+        self.others.extend(others.map(|others| (name.to_owned(), others)));
+        match own {
+            Some(own) => drop(self.variables.insert(name.to_owned(), own)),
+            None => drop(self.variables.remove(name)),
+        }
         self.choices = choices;
         UNKNOWN_SPAN.to_string()
     }

@@ -1,34 +1,29 @@
 //! `make`: interprets the recipes of the targets as far as they are constant.
 //!
-//! [`parse`] finds the variables and rules, [`expand`] replaces variables and functions. A variable that is not set is
-//! empty, as in `make`. A recipe is judged like any other script: unknown parts stay unknown.
+//! [`parse`] finds the variables and rules, [`expand`] replaces variables and functions, [`recipes`] chooses what the goals
+//! run. A variable that is not set is empty, as in `make`. A recipe is judged like any other script: unknown parts stay unknown.
 
 mod expand;
 mod parse;
+mod recipes;
 #[cfg(test)]
 mod tests;
 
-use crate::shell::content::Content;
 use crate::shell::decided::SYSTEM;
 use crate::shell::{Output, ReadError, Shell, UNKNOWN_SPAN, tidy};
 use crate::{Cause, Detail, Effect, Target, Verb};
-use expand::{Scope, stem};
-use parse::{Included, Makefile, Parser, Rule};
-use std::cell::RefCell;
+use expand::Scope;
+use parse::{Included, Makefile, Parser};
+use recipes::{ALIKE, LINES, Line, only_lists_needs, only_makes_files, recipes, rules_of};
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
-/// Most recipe lines that are interpreted.
-const LINES: usize = 400;
 /// Options that name a makefile.
 const FILES: [&str; 3] = ["-f", "--file", "--makefile"];
 /// Shells, and options with which they run one line as it stands.
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "ash", "ksh"];
 const FLAGS: [&str; 14] =
     ["-c", "-ec", "-e", "-u", "-o", "pipefail", "-euc", "-eu", "-euo", "-eo", "-uc", "errexit", "nounset", "-xec"];
-/// After so many lines of a pattern rule that only read and write files of the folder, the others do as well.
-const ALIKE: usize = 2;
-/// Most targets that are looked at.
-const GOALS: usize = 4_000;
 /// Options with which `make` reads no makefile, and those with which it runs only lines that begin with `+`, and what it
 /// asks while it reads.
 const ALONE: [&str; 4] = ["--version", "-v", "--help", "-h"];
@@ -39,8 +34,6 @@ const CHANGES: [&str; 6] =
 /// Variables with the programs of built-in rules, which run without a rule of the makefile, and with their options.
 const TOOLS: [&str; 8] = ["CC", "CXX", "CPP", "AR", "AS", "LD", "RM", "FC"];
 const TOOL_OPTIONS: [&str; 7] = ["CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "LDLIBS", "ARFLAGS", "ASFLAGS"];
-/// Compilers that write which files an object needs.
-const COMPILERS: [&str; 8] = ["cc", "gcc", "g++", "c++", "clang", "clang++", "gfortran", "nvcc"];
 /// Variables that every environment has; their values are not known here.
 const ENVIRONMENT: [&str; 6] = ["HOSTNAME", "LANG", "LOGNAME", "PATH", "TERM", "USER"];
 
@@ -53,19 +46,8 @@ struct Plan {
     /// Those among them that always run.
     always: Vec<String>,
     problems: Vec<String>,
-}
-
-/// A line of a recipe, and the line of a pattern rule from which it was made for a plain name.
-#[derive(Debug, Clone)]
-struct Line {
-    text: String,
-    pattern: Option<(String, usize)>,
-}
-
-impl From<String> for Line {
-    fn from(text: String) -> Self {
-        Line { text, pattern: None }
-    }
+    /// Whether it includes a file from outside of the project.
+    foreign: bool,
 }
 
 impl Shell<'_> {
@@ -98,7 +80,12 @@ impl Shell<'_> {
         }
         let folder = self.path(&folder);
         let (mut texts, own) = self.makefiles(program, &folder, file.as_deref(), stdin);
-        let packaged = std::mem::replace(&mut self.packaged, own);
+        let own = own && evals.is_empty();
+        // words of the command line are none of the project
+        let exported = self.state.exported.iter().filter_map(|name| self.state.variables.get(name)).flatten();
+        let typed: Vec<&str> = given.values().chain(exported).flat_map(|value| value.split_whitespace()).collect();
+        let typed: HashSet<String> =
+            typed.into_iter().filter(|word| !word.starts_with('-')).map(str::to_owned).collect();
         if texts.is_empty() {
             texts.push(String::new());
         }
@@ -113,19 +100,21 @@ impl Shell<'_> {
                 plan.lines = plan.always.iter().cloned().map(Line::from).collect();
             }
             plan.problems.iter().for_each(|problem| self.unknown(Cause::Dynamic, problem, program));
-            self.run_plan(program, &folder, &plan);
+            let own = own && !plan.foreign;
+            self.run_plan(program, &folder, &plan, &|line| {
+                own && !line.split_whitespace().any(|word| typed.contains(word))
+            });
         }
-        self.packaged = packaged;
         Output::default()
     }
 
-    /// Interprets the command lines of a makefile, each in a shell of its own.
-    fn run_plan(&mut self, program: &str, folder: &str, plan: &Plan) {
+    /// Interprets the command lines of a makefile, each in a shell of its own. `own`: whether a line is code of the project.
+    fn run_plan(&mut self, program: &str, folder: &str, plan: &Plan, own: &dyn Fn(&str) -> bool) {
         let asked: Vec<Line> = plan.asked.iter().cloned().map(Line::from).collect();
         let (mut seen, mut uniform) = (HashSet::new(), HashMap::new());
         let mut left = LINES;
         for line in asked.iter().chain(&plan.lines).filter(|line| seen.insert(&line.text)) {
-            if line.pattern.as_ref().is_some_and(|pattern| uniform.get(pattern).is_some_and(|count| *count >= ALIKE)) {
+            if line.shape.as_ref().is_some_and(|shape| uniform.get(shape).is_some_and(|count| *count >= ALIKE)) {
                 continue;
             }
             if left == 0 {
@@ -133,16 +122,18 @@ impl Shell<'_> {
             }
             left -= 1;
             let before = (self.reading.effects.len(), self.reading.scripts.len());
-            self.child(program, |shell| {
-                shell.state.cwd = Some(folder.to_owned());
-                shell.state.arguments = Some(Vec::new());
-                shell.nested(program, &line.text, Output::default())
+            self.as_own_code(own(&line.text), |shell| {
+                shell.child(program, |shell| {
+                    shell.state.cwd = Some(folder.to_owned());
+                    shell.state.arguments = Some(Vec::new());
+                    shell.nested(program, &line.text, Output::default())
+                })
             });
-            if let Some(pattern) = &line.pattern
+            if let Some(shape) = &line.shape
                 && self.reading.scripts.len() == before.1
                 && self.reading.effects.iter().skip(before.0).all(|effect| only_makes_files(effect, folder))
             {
-                *uniform.entry(pattern.clone()).or_insert(0) += 1;
+                *uniform.entry(shape.clone()).or_insert(0) += 1;
             }
         }
     }
@@ -175,7 +166,11 @@ impl Shell<'_> {
         variables.extend(given.clone());
         variables.insert("MAKECMDGOALS".to_owned(), goals.join(" "));
         let mut scope = Scope::new(variables, kept, Box::new(run));
-        let include = |name: &str| self.included(folder, name);
+        let foreign = Cell::new(false);
+        let include = |name: &str| {
+            foreign.set(foreign.get() || !self.is_own_include(folder, name));
+            self.included(folder, name)
+        };
         let mut parser = Parser::new(&mut scope, &include);
         parser.read(text, 0);
         let file = std::mem::take(&mut parser.file);
@@ -201,17 +196,28 @@ impl Shell<'_> {
         let mut asked: Vec<String> = asked.into_inner().into_iter().map(|(command, _)| command).collect();
         asked.extend(making);
         asked.extend(tools);
-        Plan { always, asked, lines, problems }
+        Plan { always, asked, lines, problems, foreign: foreign.get() }
+    }
+
+    /// Whether a file that a makefile includes is of the project, and untouched.
+    fn is_own_include(&self, folder: &str, name: &str) -> bool {
+        self.included_paths(folder, name).is_some_and(|paths| paths.iter().all(|path| self.is_untouched(path)))
+    }
+
+    /// The paths of the files that a makefile includes by a name or a pattern; `None` if they are not known.
+    fn included_paths(&self, folder: &str, name: &str) -> Option<Vec<String>> {
+        let path = if name.starts_with('/') { name.to_owned() } else { tidy(&format!("{folder}/{name}")) };
+        let (above, last) = path.rsplit_once('/')?;
+        let is_pattern = |part: &str| part.contains(['*', '?', '[']);
+        if is_pattern(above) {
+            return None;
+        }
+        Some(if is_pattern(last) { self.files_like(above, last) } else { vec![path.clone()] })
     }
 
     /// What is known of a file that a makefile includes, or of all files that a pattern matches.
     fn included(&self, folder: &str, name: &str) -> Included {
-        let path = if name.starts_with('/') { name.to_owned() } else { tidy(&format!("{folder}/{name}")) };
-        let Some((above, last)) = path.rsplit_once('/') else { return Included::Unread };
-        if above.contains(['*', '?', '[']) {
-            return Included::Unread;
-        }
-        let paths = if last.contains(['*', '?', '[']) { self.files_like(above, last) } else { vec![path.clone()] };
+        let Some(paths) = self.included_paths(folder, name) else { return Included::Unread };
         let mut texts = Vec::new();
         for path in &paths {
             match self.read_contents(path) {
@@ -230,8 +236,9 @@ impl Shell<'_> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-./ ~".contains(c);
         // `sh -c 'uname -s 2>/dev/null || echo not'`
         let command = command.strip_prefix("sh -c '").and_then(|inner| inner.strip_suffix('\'')).unwrap_or(command);
-        let command = command.split_once("||").map_or(command, |(first, _)| first).trim();
-        let command = command.strip_suffix("2>/dev/null").or(command.strip_suffix("2> /dev/null")).unwrap_or(command);
+        let first = command.split_once("||").map_or(command, |(first, _)| first).trim();
+        let first = first.strip_suffix("2>/dev/null").or(first.strip_suffix("2> /dev/null")).unwrap_or(first).trim();
+        let command = if matches!(first, "uname" | "uname -s") { first } else { command };
         let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
         let (program, arguments) = words.split_first()?;
         if !command.chars().all(plain) {
@@ -284,7 +291,7 @@ impl Shell<'_> {
                         effect.detail = Detail::Digest(digest);
                         self.add(effect);
                     }
-                    let own = self.is_own_file(&path) && self.contents(&path) == [Content::Before(path.clone())];
+                    let own = self.is_untouched(&path);
                     let texts = contents.iter().map(|content| String::from_utf8_lossy(content).into_owned());
                     return (texts.collect(), own);
                 }
@@ -373,146 +380,4 @@ fn is_harmless_flag(flag: &str) -> bool {
 /// A folder named relative to another one.
 fn inside(folder: &str, named: &str) -> String {
     if named.starts_with('/') { named.to_owned() } else { format!("{folder}/{named}") }
-}
-
-/// Variables of targets: name, mark and value.
-type Variables = Vec<(String, String, String)>;
-
-/// The recipe lines of some goals and of all their prerequisites.
-fn recipes(file: &Makefile, scope: &mut Scope<'_>, goals: Vec<String>) -> Vec<Line> {
-    let mut open: Vec<(String, Vec<usize>, Variables)> =
-        goals.into_iter().map(|goal| (goal, Vec::new(), Vec::new())).collect();
-    let (mut seen, mut lines) = (HashSet::new(), Vec::new());
-    while let Some((goal, used, inherited)) = open.pop() {
-        if !seen.insert((goal.clone(), inherited.clone())) || lines.len() > LINES {
-            continue;
-        }
-        if seen.len() > GOALS {
-            scope.problems.push("the makefile has too many targets".to_owned());
-            break;
-        }
-        let rules = rules_of(file, &goal, &used);
-        // the variables of a target are those of all that it needs
-        let mut variables = inherited;
-        variables.extend(rules.iter().flat_map(|(rule, ..)| rule.variables.iter().cloned()));
-        for (rule, stem, pattern) in rules {
-            let needs: Vec<String> = rule.needs.iter().map(|need| need.replace('%', &stem)).collect();
-            let used: Vec<usize> = used.iter().copied().chain(pattern).collect();
-            open.extend(needs.iter().map(|need| (need.clone(), used.clone(), variables.clone())));
-            lines.extend(recipe(file, scope, &goal, (&rule.recipe, &variables), &needs, stem));
-        }
-    }
-    lines
-}
-
-/// The recipe lines of one target, with the variables that `make` sets for it.
-fn recipe(
-    file: &Makefile,
-    scope: &mut Scope<'_>,
-    goal: &str,
-    (written, variables): (&[String], &Variables),
-    needs: &[String],
-    stem: String,
-) -> Vec<Line> {
-    let own = needs.iter().map(String::as_str).filter(|need| need.contains(stem.as_str()));
-    let plain = !stem.is_empty() && [goal].into_iter().chain(own).all(is_plain);
-    if written.is_empty() {
-        return Vec::new();
-    }
-    let before = (scope.variables.clone(), scope.others.clone());
-    let automatic = [
-        ("@", goal.to_owned()),
-        ("<", needs.first().cloned().unwrap_or_default()),
-        ("^", needs.join(" ")),
-        ("+", needs.join(" ")),
-        ("?", needs.join(" ")),
-        ("*", stem),
-    ];
-    for (name, value) in automatic {
-        let parts = |part: fn(&str) -> &str| value.split_whitespace().map(part).collect::<Vec<_>>().join(" ");
-        let folders = parts(|path| path.rsplit_once('/').map_or(".", |(folder, _)| folder));
-        let files = parts(|path| path.rsplit('/').next().unwrap_or(path));
-        scope.variables.insert(format!("{name}D"), folders);
-        scope.variables.insert(format!("{name}F"), files);
-        scope.variables.insert(name.to_owned(), value);
-    }
-    for (name, mark, value) in variables {
-        scope.assign(name, mark, value, false);
-    }
-    let mut recipe = Vec::new();
-    // one more than the most shows that there are too many
-    for written in written.iter().take(LINES + 1) {
-        let again = ["$(MAKE)", "${MAKE}"].iter().any(|name| written.contains(name));
-        // a variable may hold several lines
-        let texts = scope.expand_all(written);
-        for (at, line) in texts.iter().flat_map(|text| text.lines()).enumerate() {
-            let command = line.trim_start_matches(['@', '-', '+', ' ', '\t']);
-            let marks = line.get(..line.len() - command.len()).unwrap_or_default();
-            if again || marks.contains('+') {
-                scope.always.push(command.to_owned());
-            }
-            recipe.push(Line { text: unannounced(command).to_owned(), pattern: plain.then(|| (written.clone(), at)) });
-        }
-    }
-    (scope.variables, scope.others) = before;
-    if file.one_shell {
-        return vec![recipe.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n").into()];
-    }
-    recipe
-}
-
-/// A command line without what it prints before: `printf 'CC a.c' 1>&2; cc -c a.c`.
-fn unannounced(line: &str) -> &str {
-    let Some((before, rest)) = line.split_once("1>&2;") else { return line };
-    let prints = before.starts_with("printf ") || before.starts_with("echo ");
-    if prints && !before.contains(['`', '$', ';', '|', '&', '>']) { rest.trim_start() } else { line }
-}
-
-/// Whether a command line only lets a compiler write which files an object needs.
-fn only_lists_needs(line: &str) -> bool {
-    let computed = line.contains("$(") || line.contains('`');
-    // `printf ... 1>&2;cc -MM a.c > a.d || true`
-    let mut parts = line.split([';', '|', '&']).filter(|part| !part.trim().is_empty());
-    !computed
-        && parts.all(|part| match part.split_whitespace().next().unwrap_or_default() {
-            "printf" | "echo" => part.ends_with('>'),
-            "2" | "true" | "set" | "rm" | "mkdir" => true,
-            program => COMPILERS.contains(&program) && part.split_whitespace().any(|word| word.starts_with("-M")),
-        })
-}
-
-/// Whether a word is the relative path of an ordinary file, for which a command means the same as for another one.
-fn is_plain(word: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
-    word.chars().all(plain)
-        && word.split('/').all(|part| part.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
-}
-
-/// Whether an effect reads or writes a file of the folder, or is a program's start.
-fn only_makes_files(effect: &Effect, folder: &str) -> bool {
-    match effect.verb {
-        Verb::Read | Verb::Write | Verb::Append | Verb::Create | Verb::Overwrite => {
-            matches!(&effect.target, Target::Path(path)
-                if path == "/dev/null" || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
-        }
-        Verb::List => true,
-        _ => false,
-    }
-}
-
-/// The rules of a target, each with what `%` stands for and the number of its pattern: its own, and, if that has no recipe,
-/// those of all patterns that match; without any, that of `.DEFAULT`.
-///
-/// `used` holds the patterns that led to the target: `make` uses none of them twice in a chain.
-fn rules_of<'f>(file: &'f Makefile, goal: &str, used: &[usize]) -> Vec<(&'f Rule, String, Option<usize>)> {
-    let own = file.rules.get(goal);
-    let mut all: Vec<_> = own.into_iter().map(|rule| (rule, String::new(), None)).collect();
-    if own.is_none_or(|rule| rule.recipe.is_empty()) {
-        let unused = file.patterns.iter().enumerate().filter(|(at, _)| !used.contains(at));
-        all.extend(unused.filter_map(|(at, (pattern, rule))| Some((rule, stem(pattern, goal)?.to_owned(), Some(at)))));
-    }
-    if all.is_empty() {
-        all.extend(file.rules.get(".DEFAULT").map(|rule| (rule, String::new(), None)));
-    }
-    all
 }

@@ -1,6 +1,6 @@
 use super::expand::Scope;
 use super::parse::{Included, Parser};
-use super::recipes;
+use super::recipes::recipes;
 use crate::UNKNOWN_SPAN;
 use std::collections::HashMap;
 

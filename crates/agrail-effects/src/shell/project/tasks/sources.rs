@@ -5,6 +5,7 @@
 
 use super::{BESIDE, Step};
 use crate::reading::quote;
+use crate::shell::registry::is_open;
 use serde_json::Value;
 
 /// The lines of a requirements file that are not plain names, as arguments of `pip install`.
@@ -74,20 +75,6 @@ pub(super) fn cargo(text: &str) -> Option<Vec<Step>> {
     let open = sources.filter_map(|source| source.get("registry")?.as_str()).filter(|address| is_open(address));
     steps.extend(open.map(|address| format!("CARGO_REGISTRIES_X_INDEX={} cargo fetch", quote(address))));
     Some(steps.into_iter().map(Step::shell).collect())
-}
-
-/// Whether an address is one without TLS, or that of a machine without a name.
-fn is_open(address: &str) -> bool {
-    let address = address.trim_start_matches("sparse+").trim_start_matches("git+");
-    let Ok(url) = url::Url::parse(address) else { return false };
-    let numeric = matches!(url.host(), Some(url::Host::Ipv4(_) | url::Host::Ipv6(_)));
-    let loopback = match url.host() {
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        Some(url::Host::Domain(name)) => name == "localhost",
-        None => true,
-    };
-    !loopback && (numeric || url.scheme() == "http")
 }
 
 #[cfg(test)]

@@ -1,0 +1,200 @@
+//! The texts of a project: what one mentions, and where the files are that it mentions.
+
+use super::registries;
+use super::suspect::is_suspect;
+use crate::shell::{Shell, tidy};
+use std::collections::{HashMap, HashSet};
+
+/// Most folders of the project whose files can be found by a mention.
+const FOLDERS: usize = 48;
+/// Most files that one word mentions.
+const MENTIONED: usize = 4;
+/// Shortest name that counts as a mention without its folder or ending.
+const SHORTEST: usize = 4;
+/// Folders with code of others, or with products.
+const FOREIGN: [&str; 9] =
+    [".git", ".venv", "__pycache__", "build", "dist", "node_modules", "target", "vendor", "venv"];
+/// Hidden folders in which code of the project may be.
+const HIDDEN: [&str; 4] = [".config", ".husky", ".mvn", ".yarn"];
+/// Endings of texts and data, in which nothing runs.
+const DATA: [&str; 24] = [
+    "adoc", "bmp", "css", "csv", "gif", "html", "ico", "jpeg", "jpg", "less", "lock", "log", "md", "pdf", "png", "po",
+    "rst", "scss", "snap", "sum", "svg", "tsv", "txt", "woff2",
+];
+/// Beginnings of the names of files that describe images and jobs, which run elsewhere and have their own readers.
+const ELSEWHERE: [&str; 15] = [
+    ".appveyor",
+    ".drone",
+    ".gitlab-ci",
+    ".travis",
+    "Containerfile",
+    "Dockerfile",
+    "Jenkinsfile",
+    "Vagrantfile",
+    "appveyor",
+    "azure-pipelines",
+    "bitbucket-pipelines",
+    "cloudbuild",
+    "compose.",
+    "docker-compose",
+    "dockerfile",
+];
+/// Endings of files of one language. A file names another one of its language without the ending.
+const FAMILIES: [&[&str]; 9] = [
+    &["cjs", "cts", "js", "jsx", "mjs", "mts", "svelte", "ts", "tsx", "vue"],
+    &["rb", "rake", "gemspec", "ru"],
+    &["ex", "exs"],
+    &["kt", "kts"],
+    &["gradle", "groovy"],
+    &["sbt", "scala"],
+    &["lua", "rockspec"],
+    &["pl", "pm", "t"],
+    &["bash", "sh"],
+];
+/// Endings of settings that name modules of the project.
+const CONFIGURES: [&str; 4] = ["", "cfg", "ini", "toml"];
+
+/// What the text of a file has.
+pub(in crate::shell) struct Text {
+    /// Its length in bytes.
+    pub length: usize,
+    pub suspect: bool,
+    /// Addresses from which a package manager would get code.
+    pub foreign: Vec<String>,
+    words: Vec<String>,
+}
+
+impl Text {
+    pub(super) fn new(path: &str, text: &str) -> Self {
+        let part = |c: char| !(c.is_ascii_alphanumeric() || "_./-".contains(c));
+        let words: HashSet<&str> = text.split(part).filter(|word| is_mention(word)).collect();
+        let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+        words.sort();
+        let name = path.rsplit('/').next().unwrap_or(path);
+        Self { length: text.len(), suspect: is_suspect(name, text), foreign: registries::foreign(path, text), words }
+    }
+
+    /// The files that the text of a file mentions: by path, by name, by the name of a module, or by the folder that they
+    /// are in.
+    pub(super) fn mentioned(&self, path: &str, index: &Index) -> Vec<String> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        // scripts of a package are read where they are run
+        let packages = name == "package.json";
+        let words = self.words.iter().filter(|word| !packages || is_path(word) && !word.ends_with(".sh"));
+        words.flat_map(|word| index.named(word, folder, ending(name))).collect()
+    }
+}
+
+/// Whether a word may mention a file: by a path or a name that is no common word.
+fn is_mention(word: &str) -> bool {
+    word.len() >= SHORTEST || is_path(word) && word.chars().any(|c| c.is_ascii_alphanumeric())
+}
+
+fn is_path(word: &str) -> bool {
+    word.contains(['/', '.'])
+}
+
+fn ending(name: &str) -> &str {
+    name.trim_start_matches('.').rsplit_once('.').map_or("", |(_, ending)| ending)
+}
+
+/// Whether a file with one ending names files with the other one without it.
+fn is_module_of(ending: &str, other: &str) -> bool {
+    let family = |one: &[&str]| one.contains(&ending) && one.contains(&other);
+    ending == other || FAMILIES.iter().any(|one| family(one)) || CONFIGURES.contains(&ending) && other != "sh"
+}
+
+/// The files of a project, by their names and by their folders.
+pub(in crate::shell) struct Index {
+    by_name: HashMap<String, Vec<String>>,
+    by_folder: HashMap<String, Vec<String>>,
+    by_path: HashMap<String, Vec<String>>,
+}
+
+impl Index {
+    pub(super) fn new(shell: &Shell<'_>, root: &str) -> Self {
+        let mut index = Self { by_name: HashMap::new(), by_folder: HashMap::new(), by_path: HashMap::new() };
+        for folder in shell.below(vec![root.to_owned()], FOLDERS) {
+            let files = shell.texts_in(&folder);
+            for path in &files {
+                let name = path.rsplit('/').next().unwrap_or_default();
+                let stem = name.trim_start_matches('.').split('.').next().unwrap_or_default();
+                let whole = name.rsplit_once('.').map_or(name, |(before, _)| before);
+                for name in HashSet::from([name, stem, whole]) {
+                    index.by_name.entry(name.to_owned()).or_default().push(path.clone());
+                }
+                for path_of in
+                    HashSet::from([path.as_str(), path.strip_suffix(&format!(".{}", ending(name))).unwrap_or(path)])
+                {
+                    index.by_path.entry(path_of.to_owned()).or_default().push(path.clone());
+                }
+            }
+            index.by_folder.insert(folder, files);
+        }
+        index
+    }
+
+    /// The files that a word means in a file with that ending.
+    fn named(&self, word: &str, folder: &str, from: &str) -> Vec<String> {
+        let few =
+            |found: Option<&Vec<String>>| found.into_iter().flatten().take(MENTIONED).cloned().collect::<Vec<_>>();
+        if is_path(word) {
+            let path = tidy(&format!("{folder}/{word}"));
+            let at = few(self.by_path.get(&path));
+            if !at.is_empty() {
+                return at;
+            }
+            let below = [format!("{path}/src"), path].map(|folder| few(self.by_folder.get(&folder))).concat();
+            if word.contains('/') && !below.is_empty() {
+                return below;
+            }
+        }
+        // `tests.support.timing`
+        let base = word.trim_matches(['.', '/']).rsplit('/').next().unwrap_or_default();
+        let last = base.rsplit('.').next().unwrap_or_default();
+        let mut found = Vec::new();
+        for name in HashSet::from([base, last]).into_iter().filter(|name| name.len() >= SHORTEST) {
+            let files = self.by_name.get(name).into_iter().flatten();
+            let means = |path: &&String| {
+                let file = path.rsplit('/').next().unwrap_or_default();
+                file == name || is_module_of(from, ending(file))
+            };
+            found.extend(files.filter(means).take(MENTIONED).cloned());
+        }
+        found
+    }
+}
+
+impl Shell<'_> {
+    /// The texts of a folder in which something may run.
+    pub(super) fn texts_in(&self, folder: &str) -> Vec<String> {
+        let names = self.file_names(folder);
+        names.iter().filter(|name| may_run(name)).map(|name| format!("{folder}/{name}")).collect()
+    }
+
+    /// Folders and those below them, at most so many.
+    pub(super) fn below(&self, mut open: Vec<String>, most: usize) -> Vec<String> {
+        let mut at = 0;
+        while at < open.len() && open.len() < most {
+            let folder = open.get(at).cloned().unwrap_or_default();
+            let mut names = self.around.folders(&folder).unwrap_or_default();
+            names.retain(|name| {
+                !FOREIGN.contains(&name.as_str()) && (!name.starts_with('.') || HIDDEN.contains(&name.as_str()))
+            });
+            names.sort();
+            open.extend(names.iter().map(|name| format!("{folder}/{name}")));
+            at += 1;
+        }
+        open.truncate(most);
+        open
+    }
+}
+
+/// Whether something may run on this machine in a file with that name. Makefiles are read by their own reader.
+fn may_run(name: &str) -> bool {
+    !DATA.contains(&ending(name))
+        && !name.ends_with("-lock.json")
+        && !matches!(name, "Makefile" | "makefile" | "GNUmakefile")
+        && !ELSEWHERE.iter().any(|begin| name.starts_with(begin))
+        && !name.ends_with(".dockerfile")
+}
