@@ -306,8 +306,9 @@ pub(crate) struct Shell<'a> {
     /// Files whose texts are suspect, and the files of each project by name.
     surveyed: HashSet<String>,
     indexes: HashMap<String, Rc<project::Index>>,
-    /// What the files of the project have that the action does not change.
-    searched: HashMap<String, Vec<Rc<project::Text>>>,
+    /// What the files of the project have that the action does not change, by path and by the root below which their
+    /// mentions were sought.
+    searched: HashMap<(String, Option<String>), Vec<Rc<project::Text>>>,
     /// The verb of each effect so far, and whether it runs the code of the working folder.
     produced: Vec<(Verb, bool)>,
     /// How many parts around the current one may fail without ending the script.

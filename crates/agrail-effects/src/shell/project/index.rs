@@ -61,28 +61,44 @@ pub(in crate::shell) struct Text {
     pub suspect: bool,
     /// Addresses from which a package manager would get code.
     pub foreign: Vec<String>,
-    words: Vec<String>,
+    /// The files that it mentions: by path, by name, by the name of a module, or by the folder that they are in.
+    pub mentioned: Vec<String>,
 }
 
 impl Text {
-    pub(super) fn new(path: &str, text: &str) -> Self {
-        let part = |c: char| !(c.is_ascii_alphanumeric() || "_./-".contains(c));
-        let words: HashSet<&str> = text.split(part).filter(|word| is_mention(word)).collect();
-        let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
-        words.sort();
+    /// Searches the text of a file; for what it mentions only if there is an index.
+    pub(super) fn new(path: &str, text: &str, index: Option<&Index>) -> Self {
         let name = path.rsplit('/').next().unwrap_or(path);
-        Self { length: text.len(), suspect: is_suspect(name, text), foreign: registries::foreign(path, text), words }
+        Self {
+            length: text.len(),
+            suspect: is_suspect(name, text),
+            foreign: registries::foreign(path, text),
+            mentioned: index.map(|index| mentions(path, text, index)).unwrap_or_default(),
+        }
     }
+}
 
-    /// The files that the text of a file mentions: by path, by name, by the name of a module, or by the folder that they
-    /// are in.
-    pub(super) fn mentioned(&self, path: &str, index: &Index) -> Vec<String> {
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        // scripts of a package are read where they are run
-        let packages = name == "package.json";
-        let words = self.words.iter().filter(|word| !packages || is_path(word) && !word.ends_with(".sh"));
-        words.flat_map(|word| index.named(word, folder, ending(name))).collect()
+/// The files that the text of a file mentions.
+fn mentions(path: &str, text: &str, index: &Index) -> Vec<String> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    // scripts of a package are read where they are run
+    let packages = name == "package.json";
+    let part = |c: char| !(c.is_ascii_alphanumeric() || "_./-".contains(c));
+    let words = text.split(part).filter(|word| is_mention(word) && index.knows(word));
+    let words = words.filter(|word| !packages || is_path(word) && !word.ends_with(".sh"));
+    let (mut seen, mut found) = (HashSet::new(), Vec::new());
+    for word in words {
+        if seen.insert(word) {
+            found.extend(index.named(word, folder, ending(name)));
+        }
     }
+    found
+}
+
+/// The last part of a path, and the last part of that: `tests.timing` and `timing`.
+fn names_of(word: &str) -> (&str, &str) {
+    let base = word.trim_matches(['.', '/']).rsplit('/').next().unwrap_or_default();
+    (base, base.rsplit('.').next().unwrap_or_default())
 }
 
 /// Whether a word may mention a file: by a path or a name that is no common word.
@@ -105,15 +121,18 @@ fn is_module_of(ending: &str, other: &str) -> bool {
 }
 
 /// The files of a project, by their names and by their folders.
+#[derive(Default)]
 pub(in crate::shell) struct Index {
     by_name: HashMap<String, Vec<String>>,
     by_folder: HashMap<String, Vec<String>>,
     by_path: HashMap<String, Vec<String>>,
+    /// All names of files, with and without their endings, and of folders.
+    names: HashSet<String>,
 }
 
 impl Index {
     pub(super) fn new(shell: &Shell<'_>, root: &str) -> Self {
-        let mut index = Self { by_name: HashMap::new(), by_folder: HashMap::new(), by_path: HashMap::new() };
+        let mut index = Self::default();
         for folder in shell.below(vec![root.to_owned()], FOLDERS) {
             let files = shell.texts_in(&folder);
             for path in &files {
@@ -129,13 +148,22 @@ impl Index {
                     index.by_path.entry(path_of.to_owned()).or_default().push(path.clone());
                 }
             }
+            index.names.extend(folder.rsplit('/').next().map(str::to_owned));
             index.by_folder.insert(folder, files);
         }
+        index.names.extend(index.by_name.keys().cloned());
         index
+    }
+
+    /// Whether a file or a folder has a name that a word ends with.
+    fn knows(&self, word: &str) -> bool {
+        let (base, last) = names_of(word);
+        self.names.contains(base) || self.names.contains(last)
     }
 
     /// The files that a word means in a file with that ending.
     fn named(&self, word: &str, folder: &str, from: &str) -> Vec<String> {
+        let (base, last) = names_of(word);
         let few =
             |found: Option<&Vec<String>>| found.into_iter().flatten().take(MENTIONED).cloned().collect::<Vec<_>>();
         if is_path(word) {
@@ -150,8 +178,6 @@ impl Index {
             }
         }
         // `tests.support.timing`
-        let base = word.trim_matches(['.', '/']).rsplit('/').next().unwrap_or_default();
-        let last = base.rsplit('.').next().unwrap_or_default();
         let mut found = Vec::new();
         for name in HashSet::from([base, last]).into_iter().filter(|name| name.len() >= SHORTEST) {
             let files = self.by_name.get(name).into_iter().flatten();

@@ -129,7 +129,7 @@ impl Shell<'_> {
             if !seen.insert(path.clone()) {
                 continue;
             }
-            for text in self.searched(&path) {
+            for text in self.searched(&path, root, depth < mentions) {
                 left = left.saturating_sub(text.length);
                 self.registries_of(&path, text.foreign.clone());
                 // scripts of a package are read where they are run
@@ -138,26 +138,25 @@ impl Shell<'_> {
                     "suspect".clone_into(&mut effect.operation);
                     self.add(effect);
                 }
-                if depth < mentions {
-                    let index = self.index(root);
-                    open.extend(text.mentioned(&path, &index).into_iter().map(|path| (path, depth + 1)));
-                }
+                open.extend(text.mentioned.iter().map(|path| (path.clone(), depth + 1)));
             }
         }
     }
 
     /// What the possible contents of a file have. A file that the action does not change is searched once.
-    fn searched(&mut self, path: &str) -> Vec<Rc<Text>> {
+    fn searched(&mut self, path: &str, root: &str, mentions: bool) -> Vec<Rc<Text>> {
+        let key = (path.to_owned(), mentions.then(|| root.to_owned()));
         let untouched = self.untouched(path);
-        if let Some(known) = self.searched.get(path).filter(|_| untouched) {
+        if let Some(known) = self.searched.get(&key).filter(|_| untouched) {
             return known.clone();
         }
+        let index = mentions.then(|| self.index(root));
         let contents = self.read_contents(path).unwrap_or_default();
         let texts = contents.iter().filter(|bytes| !bytes.contains(&0));
         let texts: Vec<Rc<Text>> =
-            texts.map(|bytes| Rc::new(Text::new(path, &String::from_utf8_lossy(bytes)))).collect();
+            texts.map(|bytes| Rc::new(Text::new(path, &String::from_utf8_lossy(bytes), index.as_deref()))).collect();
         if untouched {
-            self.searched.insert(path.to_owned(), texts.clone());
+            self.searched.insert(key, texts.clone());
         }
         texts
     }

@@ -1,7 +1,7 @@
 //! What code of a project seldom names: private files, files that decide what runs later, accounts, addresses without a
 //! name, the deletion of something in the home folder.
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use std::sync::LazyLock;
 use url::{Host, Url};
 
@@ -215,10 +215,19 @@ type Search = (AhoCorasick, Vec<(Mark, &'static str)>);
 static SEARCH: LazyLock<Option<Search>> = LazyLock::new(|| {
     let marks: Vec<(Mark, &str)> =
         WORDS.iter().flat_map(|(mark, words)| words.iter().map(|word| (*mark, *word))).collect();
-    let mut builder = AhoCorasick::builder();
-    builder.ascii_case_insensitive(true).match_kind(MatchKind::Standard);
-    Some((builder.build(marks.iter().map(|(_, word)| word)).ok()?, marks))
+    Some((search(marks.iter().map(|(_, word)| *word))?, marks))
 });
+/// The search for the first words of changes that have several.
+static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let acts = WORDS.iter().filter(|(mark, _)| *mark == Mark::Act).flat_map(|(_, words)| words.iter());
+    search(acts.filter_map(|word| word.split_once(' ')).map(|(first, _)| first).filter(|first| first.len() > 1))
+});
+
+fn search<'w>(words: impl Iterator<Item = &'w str>) -> Option<AhoCorasick> {
+    let mut builder = AhoCorasick::builder();
+    builder.ascii_case_insensitive(true).match_kind(MatchKind::Standard).kind(Some(AhoCorasickKind::DFA));
+    builder.build(words).ok()
+}
 
 /// Whether a text names what code of a project seldom names, and has the means to use it. `name`: that of its file.
 pub(super) fn is_suspect(name: &str, text: &str) -> bool {
@@ -238,12 +247,14 @@ pub(super) fn is_suspect(name: &str, text: &str) -> bool {
             return true;
         }
     }
-    homes.iter().any(|home| ruins.iter().any(|ruin| home.abs_diff(*ruin) <= NEAR)) || {
-        // `["git", "reflog", "expire"]` is `git reflog expire`
-        let plain: String = text.chars().map(|c| if "\"',()[]".contains(c) { ' ' } else { c }).collect();
-        let plain = plain.split(' ').filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-        marks(search, words, &plain, ending).any(|(mark, _)| mark == Mark::Act)
-    }
+    let begins = BEGINNINGS.as_ref().is_none_or(|beginnings| beginnings.is_match(text));
+    homes.iter().any(|home| ruins.iter().any(|ruin| home.abs_diff(*ruin) <= NEAR))
+        || begins && {
+            // `["git", "reflog", "expire"]` is `git reflog expire`
+            let plain: String = text.chars().map(|c| if "\"',()[]".contains(c) { ' ' } else { c }).collect();
+            let plain = plain.split(' ').filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+            marks(search, words, &plain, ending).any(|(mark, _)| mark == Mark::Act)
+        }
 }
 
 /// Adds a line; beyond the most, the last one stands for the others.

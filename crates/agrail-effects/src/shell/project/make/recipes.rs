@@ -2,7 +2,7 @@
 
 use super::expand::{Scope, stem};
 use super::parse::{Makefile, Rule};
-use crate::{Effect, Target, UNKNOWN_SPAN, Verb};
+use crate::{Effect, Target, Verb};
 use std::collections::HashSet;
 
 /// Most recipe lines that are interpreted.
@@ -117,7 +117,7 @@ fn recipe(
 /// The shape of a compilation of one file, which stands for that of others: the command line with `%` in place of the stem.
 fn shape(line: &str, stem: &str) -> Option<String> {
     let program = line.split_whitespace().next()?;
-    let simple = !line.contains(['`', '$', ';', '|', '&', '<', '>', '(', '\\', '@', '\n', UNKNOWN_SPAN]);
+    let simple = !line.contains(['`', '$', ';', '|', '&', '<', '>', '(', '\\', '@', '\n']);
     let word = |word: &str| match !word.starts_with('-') && is_plain(word) {
         true => word.replace(stem, "%"),
         false => word.to_owned(),
