@@ -18,7 +18,7 @@ const OTHER_SERVICES: &[u16] = &[
 /// The URLs that may be fetched. The default is for an agent on the public internet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UrlPolicy {
-    /// Longest URL, in bytes. Default: 2048.
+    /// Longest URL, in bytes, as written and as it is fetched. Default: 2048.
     pub length: usize,
     /// Allowed ports; if empty, 80, 443 and those above 1023 that are not known for another service.
     pub ports: Vec<u16>,
@@ -61,9 +61,7 @@ impl UrlPolicy {
     /// # Errors
     /// The first reason to refuse it.
     pub fn judge(&self, text: &str) -> Result<Admitted, Refusal> {
-        if text.len() > self.length {
-            return Err(Refusal::new(Reason::TooLong, &format!("{} bytes", text.len())));
-        }
+        self.length_of(text)?;
         if let Some(c) = text.chars().find(|c| is_unfit(*c)) {
             return Err(Refusal::new(Reason::Characters, &format!("U+{:04X}", u32::from(c))));
         }
@@ -81,6 +79,8 @@ impl UrlPolicy {
             return Err(Refusal::new(Reason::Credentials, "the part before the @"));
         }
         let url = parsed.map_err(|problem| Refusal::new(Reason::Malformed, &problem.to_string()))?;
+        // the form that is fetched is longer if characters are encoded in it
+        self.length_of(url.as_str())?;
         self.host_of(&url, raw_host(authority))?;
         self.port(&url)?;
         let concern = carries::carries(&url);
@@ -106,6 +106,13 @@ impl UrlPolicy {
             Some(reason) if !self.permits(reason) => Err(Refusal::new(reason, &address.to_string())),
             _ => Ok(()),
         }
+    }
+
+    fn length_of(&self, text: &str) -> Result<(), Refusal> {
+        if text.len() > self.length {
+            return Err(Refusal::new(Reason::TooLong, &format!("{} bytes", text.len())));
+        }
+        Ok(())
     }
 
     fn host_of(&self, url: &Url, raw: &str) -> Result<(), Refusal> {
@@ -190,5 +197,19 @@ pub(crate) fn is_metadata(text: &str) -> bool {
         Some(Host::Ipv4(address)) => address::is_metadata(IpAddr::V4(address)),
         Some(Host::Ipv6(address)) => address::is_metadata(IpAddr::V6(address)),
         None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_that_is_fetched_is_not_longer_than_the_limit() {
+        let policy = UrlPolicy::default();
+        let path = |count| format!("https://example.org/{}", "ч".repeat(count));
+        assert!(policy.judge(&path(100)).is_ok());
+        let refused = policy.judge(&path(400)).map_err(|refusal| refusal.reason);
+        assert_eq!(refused.err(), Some(Reason::TooLong));
     }
 }
