@@ -58,6 +58,7 @@ fn what_the_command_line_or_a_program_gives_a_makefile_is_none_of_the_project() 
     for (text, command) in [
         ("all:\n\t$(T) a.c\n".to_owned(), "make T=frobnicate-q"),
         ("all:\n\t$(T) a.c\n".to_owned(), "export T=frobnicate-q; make"),
+        ("all:\n\t$(T); echo a\n".to_owned(), "make T=frobnicate-q"),
         ("all:\n\techo\n".to_owned(), "make --eval='X := $(shell frobnicate-q --all)'"),
         ("-include a.d\nall:\n\techo\na.d: a.c\n\tcc -E -MD a.c > a.d\n".to_owned(), "make"),
         (format!("X := $(shell test -f q || echo {HARM})\nall:\n\t$(X)\n"), "make"),

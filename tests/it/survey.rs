@@ -49,6 +49,8 @@ fn files_that_a_tool_loads_are_searched_in_any_language() {
         // beside a name in a comment, by a short path, in settings without an ending
         (vec![("build.gradle", ""), ("buildSrc/a.groovy", &format!("/*\n*/ {taken}"))], "gradle check"),
         (vec![("build.gradle", "apply from: './x/a'\n"), ("x/a.gradle", taken)], "gradle check"),
+        (vec![("build.gradle", "apply from: 'compose.gradle'\n"), ("compose.gradle", taken)], "gradle check"),
+        (vec![("build.gradle", "apply from: 'x/Dockerfile.gradle'\n"), ("x/Dockerfile.gradle", taken)], "gradle check"),
         (vec![(".latexmkrc", "system('rm -rf /home/user/Documents');\n"), ("a.tex", "")], "latexmk -pdf a"),
         (
             vec![
@@ -74,12 +76,17 @@ fn many_files_hide_none_that_a_tool_loads() {
 
 #[test]
 fn what_the_action_writes_is_searched() {
-    let root = project(&[("package.json", "{}"), ("build.gradle", ""), ("requirements.txt", "a==1\n")]);
+    let root = project(&[
+        ("package.json", "{}"),
+        ("build.gradle", "apply from: 'own.gradle'"),
+        ("requirements.txt", "a==1\n"),
+    ]);
     stopped_in(
         root.path(),
         &[
             "echo registry=https://r.example.net/ > .npmrc && npm ci",
             "mkdir buildSrc; echo \"new File('/home/user/.ssh/known').append(x)\" > buildSrc/a.gradle && gradle check",
+            "gradle tasks; echo \"new File('/home/user/.ssh/known').append(x)\" > own.gradle && gradle check",
             "read F; PIP_CONFIG_FILE=$F pip install -r requirements.txt",
             "curl -o p.conf https://files.example.net/p.conf && PIP_CONFIG_FILE=p.conf pip install -r requirements.txt",
         ],

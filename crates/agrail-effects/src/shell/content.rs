@@ -180,6 +180,11 @@ impl Shell<'_> {
         if let Some(real) = self.through_links(path) {
             self.files.include(&real, &content);
         }
+        // a new file may be one that others mention
+        if !self.files.files.contains_key(path) {
+            self.indexes.clear();
+            self.searched.clear();
+        }
         self.files.include(path, &content);
     }
 

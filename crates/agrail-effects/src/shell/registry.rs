@@ -132,7 +132,7 @@ pub(in crate::shell) fn is_public(address: &str) -> bool {
 pub(in crate::shell) fn is_foreign(address: &str) -> bool {
     let Some(url) = parsed(address) else { return true };
     let shared = |host: &str| SHARED.contains(&host) && url.port().is_none();
-    let known = |host: &str| shared(host) || is_schema(host) || is_public(address);
+    let known = |host: &str| shared(host) || is_public(address);
     !is_local(&url) && !url.host_str().is_some_and(known)
 }
 
@@ -140,8 +140,7 @@ pub(in crate::shell) fn is_foreign(address: &str) -> bool {
 pub(in crate::shell) fn is_open(address: &str) -> bool {
     let Some(url) = parsed(address) else { return false };
     let numeric = matches!(url.host(), Some(Host::Ipv4(_) | Host::Ipv6(_)));
-    let schema = url.host_str().is_some_and(is_schema);
-    !is_local(&url) && !schema && (numeric || url.scheme() == "http")
+    !is_local(&url) && (numeric || url.scheme() == "http")
 }
 
 fn is_local(url: &Url) -> bool {
@@ -153,7 +152,10 @@ fn is_local(url: &Url) -> bool {
     }
 }
 
-fn is_schema(host: &str) -> bool {
+/// Whether an address is in a domain that names XML schemas.
+pub(in crate::shell) fn is_schema(address: &str) -> bool {
+    let url = parsed(address);
+    let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
     let of = |domain: &&str| host.strip_suffix(*domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
     SCHEMAS.iter().any(of)
 }

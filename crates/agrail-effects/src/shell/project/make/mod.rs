@@ -83,9 +83,9 @@ impl Shell<'_> {
         let own = own && evals.is_empty();
         // words of the command line are none of the project
         let exported = self.state.exported.iter().filter_map(|name| self.state.variables.get(name)).flatten();
-        let typed: Vec<&str> = given.values().chain(exported).flat_map(|value| value.split_whitespace()).collect();
+        let typed: Vec<&str> = given.values().chain(exported).flat_map(|value| words_of(value)).collect();
         let typed: HashSet<String> =
-            typed.into_iter().filter(|word| !word.starts_with('-')).map(str::to_owned).collect();
+            typed.into_iter().filter(|word| !word.is_empty() && !word.starts_with('-')).map(str::to_owned).collect();
         if texts.is_empty() {
             texts.push(String::new());
         }
@@ -101,9 +101,7 @@ impl Shell<'_> {
             }
             plan.problems.iter().for_each(|problem| self.unknown(Cause::Dynamic, problem, program));
             let own = own && !plan.foreign;
-            self.run_plan(program, &folder, &plan, &|line| {
-                own && !line.split_whitespace().any(|word| typed.contains(word))
-            });
+            self.run_plan(program, &folder, &plan, &|line| own && !words_of(line).any(|word| typed.contains(word)));
         }
         Output::default()
     }
@@ -310,6 +308,11 @@ impl Shell<'_> {
         self.unread(&path, why, program);
         (Vec::new(), false)
     }
+}
+
+/// The words of a command line, without what separates commands.
+fn words_of(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| c.is_whitespace() || ";|&()`'\"".contains(c))
 }
 
 /// What changes how `make` reads the file or runs its recipes, so that they are not what they seem.
