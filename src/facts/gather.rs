@@ -21,7 +21,7 @@ use crate::action::Context;
 use crate::effect::local::own_names;
 use crate::effect::{BROUGHT, Detail, Effect, Kind, Target, UNKNOWN_SPAN, Verb};
 use crate::machine::identity::Protected;
-use crate::machine::{Account, Class, Environment};
+use crate::machine::{Account, Class, Environment, Folders, PathFacts};
 use crate::net::UrlPolicy;
 use crate::policy::{EffectFacts, Known, Subject, TargetClass, TargetType};
 use modes::widens;
@@ -72,12 +72,28 @@ pub fn gather(
     let subject = subject(context, account);
     let rename = says_rename(&context.request);
     let environment = context.environment.as_ref();
-    let (cut, protected) = (RefCell::default(), RefCell::default());
+    let (cut, protected, seen, folders) =
+        (RefCell::default(), RefCell::default(), RefCell::default(), Folders::default());
     let Surroundings { own, ports, cwd } = around;
     let (names, request) = (OnceCell::new(), context.request.as_str());
     let enters = |effect: &&Effect| effect.verb == Verb::List && effect.operation == "enter";
     let entered = effects.iter().filter(enters).map(|effect| effect.target.name().to_owned()).collect();
-    let view = View { environment, account, urls, own, ports, cwd, request, entered, rename, cut, names, protected };
+    let view = View {
+        environment,
+        account,
+        urls,
+        own,
+        ports,
+        cwd,
+        request,
+        entered,
+        rename,
+        cut,
+        names,
+        protected,
+        seen,
+        folders,
+    };
     let mut queries: Vec<EffectFacts> = Vec::with_capacity(effects.len());
     for effect in effects {
         let about = |effect: &Effect| {
@@ -184,9 +200,22 @@ struct View<'a> {
     names: OnceCell<Vec<String>>,
     /// Protected files with several names, by the project folder around an inspected file.
     protected: RefCell<HashMap<String, Protected>>,
+    /// The paths and folders that were looked at.
+    seen: RefCell<HashMap<String, PathFacts>>,
+    folders: Folders,
 }
 
 impl View<'_> {
+    /// The facts about an absolute path; each is looked at once.
+    fn look(&self, environment: &Environment, path: &str) -> PathFacts {
+        if let Some(known) = self.seen.borrow().get(path) {
+            return known.clone();
+        }
+        let facts = environment.path_among(path, self.account, &self.folders);
+        self.seen.borrow_mut().insert(path.to_owned(), facts.clone());
+        facts
+    }
+
     fn query(&self, effect: &Effect) -> EffectFacts {
         let mut query = EffectFacts::new(effect.verb, effect.target.kind(), effect.target.name());
         query.operation.clone_from(&effect.operation);
@@ -277,7 +306,7 @@ impl View<'_> {
     fn script(&self, path: &str, query: &mut EffectFacts) {
         query.unresolved = path.contains([UNKNOWN_SPAN, '*', '?', '[']) || !path.starts_with('/');
         if let Some(environment) = self.environment.filter(|_| !query.unresolved) {
-            query.exists = Known::from(environment.path(path, self.account).exists);
+            query.exists = Known::from(self.look(environment, path).exists);
         }
     }
 

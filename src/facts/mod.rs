@@ -9,7 +9,7 @@ mod url;
 pub use gather::{ScreenInput, Surroundings, gather};
 
 use crate::action::Context;
-use crate::effect::shell::{FileSource, ReadError};
+use crate::effect::shell::{FileSource, Names, ReadError};
 use crate::machine::{Account, Environment, MachineError};
 
 impl FileSource for Environment {
@@ -24,16 +24,21 @@ impl FileSource for Environment {
         self.is_folder(path)
     }
 
-    fn folders(&self, path: &str) -> Option<Vec<String>> {
-        let listing = self.entries(path, false);
-        let folders = listing.entries.into_iter().filter(|entry| entry.folder && entry.exact && !entry.link);
-        listing.complete.then(|| folders.map(|entry| entry.name).collect())
+    fn is_missing(&self, path: &str) -> bool {
+        self.is_there(path) == Some(false)
     }
 
-    fn files(&self, path: &str) -> Option<Vec<String>> {
+    fn names(&self, path: &str) -> Option<Names> {
         let listing = self.entries(path, false);
-        let files = listing.entries.into_iter().filter(|entry| !entry.folder && entry.exact && !entry.link);
-        listing.complete.then(|| files.map(|entry| entry.name).collect())
+        let mut names = Names::default();
+        for entry in listing.entries {
+            match entry {
+                entry if entry.link || !entry.exact => names.others.push(entry.name),
+                entry if entry.folder => names.folders.push(entry.name),
+                entry => names.files.push(entry.name),
+            }
+        }
+        listing.complete.then_some(names)
     }
 
     fn resolved(&self, path: &str) -> Option<String> {

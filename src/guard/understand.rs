@@ -52,8 +52,9 @@ pub(super) fn understand(
     let around: &dyn effect::shell::FileSource = &providing;
     let typing = effect::shell::Typing(around);
     let around: &dyn effect::shell::FileSource = if context.typed { &typing } else { around };
+    let seen = effect::shell::Seen::new(around);
 
-    let mut reading = debug_span!("effects").in_scope(|| extract_effects(action, who, around, &mut trace));
+    let mut reading = debug_span!("effects").in_scope(|| extract_effects(action, who, &seen, &mut trace));
     for effect in reading.effects.iter_mut().filter(|e| e.verb == Verb::Browse) {
         effect.operation.clone_from(&operation.name);
     }
@@ -105,8 +106,9 @@ fn extract_effects(
 /// Authorises each effect.
 fn screen(gathered: &ScreenInput, policy: &Policy, settings: &Settings, trace: &mut Vec<String>) -> Vec<Finding> {
     let mut screened = Vec::new();
+    let screener = policy.screener(&gathered.subject);
     for query in &gathered.queries {
-        let found = policy.screen(&gathered.subject, query);
+        let found = screener.screen(query);
         if settings.explain {
             trace.push(format!(
                 "effect: {} {} [{}]",

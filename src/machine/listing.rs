@@ -43,7 +43,8 @@ pub(crate) fn list(root: &OwnedFd, path: &str, names: bool) -> Listing {
     if probe::slow(&folder) {
         return Listing::default();
     }
-    let Ok(place) = open(root, path, LOOK | OFlags::DIRECTORY) else { return Listing::default() };
+    let place = if names { open(root, path, LOOK | OFlags::DIRECTORY).map(Some) } else { Ok(None) };
+    let Ok(place) = place else { return Listing::default() };
     let Ok(entries) = rustix::fs::Dir::new(folder) else { return Listing::default() };
     let mut listing = Listing { entries: Vec::new(), complete: true };
     for entry in entries {
@@ -60,7 +61,8 @@ pub(crate) fn list(root: &OwnedFd, path: &str, names: bool) -> Listing {
             break;
         }
         let kind = entry.file_type();
-        let several = names && !matches!(kind, FileType::Directory | FileType::Symlink) && has_others(&place, name);
+        let may_have_others = !matches!(kind, FileType::Directory | FileType::Symlink);
+        let several = may_have_others && place.as_ref().is_some_and(|place| has_others(place, name));
         let link = matches!(kind, FileType::Symlink | FileType::Unknown);
         let text = name.to_string_lossy();
         let (exact, folder) = (name.to_str().is_ok(), kind == FileType::Directory);

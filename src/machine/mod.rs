@@ -11,6 +11,7 @@
 
 mod accounts;
 pub(crate) mod class;
+mod folders;
 pub(crate) mod identity;
 mod listing;
 mod probe;
@@ -18,6 +19,7 @@ mod process;
 
 pub use accounts::Account;
 pub use class::Class;
+pub(crate) use folders::Folders;
 pub use identity::FileId;
 pub use listing::{Entry, Listing};
 pub use probe::ReadError;

@@ -1,5 +1,6 @@
 //! Probes one path within a root.
 
+use super::folders::Folders;
 use super::identity::{FileId, Named};
 use super::{Account, Class, Environment, FileKind, PathFacts, class};
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -37,7 +38,7 @@ pub(crate) fn open(root: &OwnedFd, path: &str, flags: OFlags) -> Result<OwnedFd,
     Err(Errno::AGAIN)
 }
 
-fn stat(file: &OwnedFd) -> Result<Statx, Errno> {
+pub(super) fn stat(file: &OwnedFd) -> Result<Statx, Errno> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
     rustix::fs::statx(file, c"", flags, StatxFlags::BASIC_STATS)
 }
@@ -100,7 +101,7 @@ pub(crate) fn read_file(root: &OwnedFd, path: &str, max: usize) -> Result<Vec<u8
     let again = format!("/proc/self/fd/{}", place.as_raw_fd());
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = rustix::fs::open(again, flags, Mode::empty())?;
-    let mut content = Vec::new();
+    let mut content = Vec::with_capacity(usize::try_from(found.stx_size).unwrap_or(0).min(max) + 1);
     std::fs::File::from(file).take(max as u64 + 1).read_to_end(&mut content)?;
     if content.len() > max {
         return Err(ReadError::TooLong(max));
@@ -177,6 +178,11 @@ impl Environment {
     /// Facts about an absolute path, for one account. Links in it are followed.
     #[must_use]
     pub fn path(&self, path: &str, who: &Account) -> PathFacts {
+        self.path_among(path, who, &Folders::default())
+    }
+
+    /// Facts about an absolute path. `folders`: what is known of folders for this account.
+    pub(crate) fn path_among(&self, path: &str, who: &Account, folders: &Folders) -> PathFacts {
         let accounts = self.accounts();
         let (class, itself) = class::classify(path, who, accounts.homes());
         let mut facts = PathFacts::unknown(path, class, itself);
@@ -194,7 +200,7 @@ impl Environment {
         }
         match open(&self.inner.folder, path, LOOK) {
             Ok(place) => {
-                self.found(&place, who, &mut facts);
+                self.found(&place, who, folders, &mut facts);
                 let heavier = |class: Class| class.weight() > facts.class.weight();
                 let (real, real_itself) = class::classify(&facts.resolved, who, accounts.homes());
                 if facts.resolved != path && (heavier(real) || facts.class == real) {
@@ -220,19 +226,17 @@ impl Environment {
             }
             Err(_) => {}
         }
-        self.surroundings(path, who, &mut facts);
+        self.surroundings(path, who, folders, &mut facts);
         facts
     }
 
-    fn found(&self, place: &OwnedFd, who: &Account, facts: &mut PathFacts) {
+    fn found(&self, place: &OwnedFd, who: &Account, folders: &Folders, facts: &mut PathFacts) {
         facts.exists = Some(true);
-        if let Some(name) = name_of(place)
-            && let Some(rest) = name.strip_prefix(&self.inner.name)
-            && rest.starts_with('/')
-        {
-            rest.clone_into(&mut facts.resolved);
-        } else if name_of(place).as_deref() == Some(&self.inner.name) {
-            "/".clone_into(&mut facts.resolved);
+        let name = name_of(place);
+        match name.as_deref().and_then(|name| name.strip_prefix(&self.inner.name)) {
+            Some("") => "/".clone_into(&mut facts.resolved),
+            Some(rest) if rest.starts_with('/') => rest.clone_into(&mut facts.resolved),
+            _ => {}
         }
         if slow(place) {
             return;
@@ -244,8 +248,8 @@ impl Environment {
         facts.mode = Some(u32::from(stat.stx_mode) & 0o7777);
         facts.owner = Some(stat.stx_uid);
         facts.mine = who.uid == Some(stat.stx_uid);
-        let enter = self.may_enter(&facts.resolved, who);
-        let access = access(&stat, who).map(|a| a.filter(|_| true));
+        let enter = self.may_enter(&facts.resolved, who, folders);
+        let access = access(&stat, who);
         let listed = || has_acl(place);
         let [readable, writable, executable] = access.map(|may| match (may, enter) {
             // an access control list may grant what the mode does not
@@ -289,62 +293,9 @@ impl Environment {
             return;
         }
     }
-
-    /// Facts from the folder that contains the path: whether the path may be created, removed or renamed.
-    fn surroundings(&self, path: &str, who: &Account, facts: &mut PathFacts) {
-        let parent = match path.trim_end_matches('/').rsplit_once('/') {
-            Some(("", _)) | None => "/",
-            Some((parent, _)) => parent,
-        };
-        let place = match open(&self.inner.folder, parent, LOOK | OFlags::DIRECTORY) {
-            Ok(place) => place,
-            Err(Errno::NOENT | Errno::NOTDIR) => {
-                facts.parent = Some(false);
-                return;
-            }
-            Err(_) => return,
-        };
-        facts.parent = Some(true);
-        let Ok(folder) = stat(&place) else { return };
-        let name = name_of(&place).and_then(|n| n.strip_prefix(&self.inner.name).map(str::to_owned));
-        let enter = self.may_enter(&format!("{}/x", name.unwrap_or_else(|| parent.to_owned())), who);
-        let [_, write, _] = access(&folder, who);
-        let change = match (write, enter) {
-            (Some(false), _) if has_acl(&place) => None,
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), Some(true)) => Some(true),
-            _ => None,
-        };
-        if facts.exists == Some(false) {
-            facts.creatable = change;
-            return;
-        }
-        let sticky = u32::from(folder.stx_mode) & 0o1000 != 0 && !who.superuser && who.uid != Some(folder.stx_uid);
-        facts.removable = if sticky && facts.owner.is_some() && !facts.mine { Some(false) } else { change };
-    }
-
-    /// Whether the account may pass through every folder above a resolved path; `None`: not known.
-    fn may_enter(&self, resolved: &str, who: &Account) -> Option<bool> {
-        if who.superuser {
-            return Some(true);
-        }
-        let mut known = true;
-        for (at, _) in resolved.match_indices('/').skip(1) {
-            let folder = resolved.get(..at)?;
-            match open(&self.inner.folder, folder, LOOK).and_then(|place| Ok((stat(&place)?, place))) {
-                Ok((found, place)) => match access(&found, who) {
-                    [_, _, Some(false)] if !has_acl(&place) => return Some(false),
-                    [_, _, Some(true)] => {}
-                    _ => known = false,
-                },
-                Err(_) => known = false,
-            }
-        }
-        known.then_some(true)
-    }
 }
 
-fn kind(stat: &Statx) -> FileKind {
+pub(super) fn kind(stat: &Statx) -> FileKind {
     match FileType::from_raw_mode(stat.stx_mode.into()) {
         FileType::Directory => FileKind::Directory,
         FileType::Symlink => FileKind::Symlink,
@@ -357,7 +308,7 @@ fn kind(stat: &Statx) -> FileKind {
 }
 
 /// Read, write and execute permission, from owner, groups and mode.
-fn access(stat: &Statx, who: &Account) -> [Option<bool>; 3] {
+pub(super) fn access(stat: &Statx, who: &Account) -> [Option<bool>; 3] {
     let mode = u32::from(stat.stx_mode);
     if who.superuser {
         let folder = kind(stat) == FileKind::Directory;
@@ -376,7 +327,7 @@ fn access(stat: &Statx, who: &Account) -> [Option<bool>; 3] {
 }
 
 /// Whether the file has an access control list in addition to its mode.
-fn has_acl(place: &OwnedFd) -> bool {
+pub(super) fn has_acl(place: &OwnedFd) -> bool {
     let path = format!("/proc/self/fd/{}", place.as_raw_fd());
     rustix::fs::getxattr(path, c"system.posix_acl_access", &mut [0_u8; 512]).is_ok()
 }

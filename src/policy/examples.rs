@@ -11,7 +11,7 @@
 use super::facts::{EffectFacts, Subject};
 use super::load::PolicyError;
 use super::request;
-use super::{Inner, Policy, Source};
+use super::{Inner, Screener, Source};
 use crate::check::{Outcome, Source as Answered};
 use crate::verdict::decide;
 use serde::Deserialize;
@@ -48,9 +48,10 @@ pub(super) fn verify(inner: &Inner, source: &Source) -> Result<Vec<(String, Stri
             expected,
             found,
         };
-        request::request(&inner.words, inner.uses, inner.schema.as_ref(), &example.subject, &example.effect)
+        request::principal(&inner.words, &example.subject)
+            .and_then(|who| request::request(&inner.words, inner.uses, inner.schema.as_ref(), &who, &example.effect))
             .map_err(|e| wrong("an effect that fits the schema".to_owned(), e.to_string()))?;
-        let findings = Policy::screen_with(inner, &example.subject, &example.effect);
+        let findings = Screener::new(inner, &example.subject).screen(&example.effect);
         let (decision, ..) = decide(&findings);
         if decision.to_string() != example.expect {
             let by: Vec<String> = findings.iter().map(|f| f.source.to_string()).collect();

@@ -21,7 +21,7 @@ pub use request::RequestError;
 
 use crate::check::{Authority, Check, CheckKind, Evidence, Finding, Outcome, Response, Severity, Source as Answered};
 use crate::effect::{Kind, Verb};
-use cedar_policy::{Authorizer, Decision as CedarDecision, PolicyId, PolicySet, Schema};
+use cedar_policy::{Authorizer, Decision as CedarDecision, Entity, PolicyId, PolicySet, Schema};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
@@ -150,20 +150,63 @@ impl Policy {
     /// The findings about one effect: every violation, or one pass, or one unknown.
     #[must_use]
     pub fn screen(&self, subject: &Subject, query: &EffectFacts) -> Vec<Finding> {
-        Self::screen_with(&self.inner, subject, query)
+        self.screener(subject).screen(query)
     }
 
-    fn screen_with(inner: &Inner, subject: &Subject, query: &EffectFacts) -> Vec<Finding> {
+    /// Screens several effects for one identity.
+    #[must_use]
+    pub fn screener<'a>(&'a self, subject: &'a Subject) -> Screener<'a> {
+        Screener::new(&self.inner, subject)
+    }
+
+    /// Id of the first rule that answers the check with this name for any of these verbs.
+    #[must_use]
+    pub fn answers(&self, check: &str, verbs: &BTreeSet<Verb>) -> Option<&str> {
+        let speaks = |rule: &&&Rule| {
+            let id = PolicyId::new(&rule.id);
+            verbs.iter().any(|v| self.inner.part(*v).is_some_and(|part| part.set.policy(&id).is_some()))
+        };
+        let rules: Vec<&Rule> = self
+            .inner
+            .everything()
+            .into_iter()
+            .flat_map(|all| all.rules.values())
+            .filter(|r| r.check == check)
+            .collect();
+        rules.iter().filter(speaks).map(|r| r.id.as_str()).min()
+    }
+}
+
+/// The policies for one identity.
+pub struct Screener<'a> {
+    inner: &'a Inner,
+    subject: &'a Subject,
+    who: Result<Entity, RequestError>,
+}
+
+impl<'a> Screener<'a> {
+    fn new(inner: &'a Inner, subject: &'a Subject) -> Self {
+        Self { inner, subject, who: request::principal(&inner.words, subject) }
+    }
+
+    /// The findings about one effect: every violation, or one pass, or one unknown.
+    #[must_use]
+    pub fn screen(&self, query: &EffectFacts) -> Vec<Finding> {
+        let Self { inner, subject, who } = self;
         let unknown = |reason: String| {
             vec![finding(Check::understood(), Outcome::Unknown, Answered::NotUnderstood, reason, query)]
         };
         let Some(part) = inner.part(query.verb) else {
             return unknown(query.lead());
         };
-        let built = request::request(&inner.words, inner.uses, None, subject, query);
+        let not_built = |problem: &RequestError| unknown(format!("the policy request could not be built: {problem}"));
+        let built = match who {
+            Ok(who) => request::request(&inner.words, inner.uses, None, who, query),
+            Err(problem) => return not_built(problem),
+        };
         let (request, entities) = match built {
             Ok(built) => built,
-            Err(problem) => return unknown(format!("the policy request could not be built: {problem}")),
+            Err(problem) => return not_built(&problem),
         };
         let response = Authorizer::new().is_authorized(&request, &part.set, &entities);
         if let Some(error) = response.diagnostics().errors().next() {
@@ -185,23 +228,6 @@ impl Policy {
                 findings
             }
         }
-    }
-
-    /// Id of the first rule that answers the check with this name for any of these verbs.
-    #[must_use]
-    pub fn answers(&self, check: &str, verbs: &BTreeSet<Verb>) -> Option<&str> {
-        let speaks = |rule: &&&Rule| {
-            let id = PolicyId::new(&rule.id);
-            verbs.iter().any(|v| self.inner.part(*v).is_some_and(|part| part.set.policy(&id).is_some()))
-        };
-        let rules: Vec<&Rule> = self
-            .inner
-            .everything()
-            .into_iter()
-            .flat_map(|all| all.rules.values())
-            .filter(|r| r.check == check)
-            .collect();
-        rules.iter().filter(speaks).map(|r| r.id.as_str()).min()
     }
 }
 

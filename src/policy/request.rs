@@ -133,14 +133,13 @@ pub(super) fn request(
     words: &Words,
     uses: Uses,
     schema: Option<&Schema>,
-    subject: &Subject,
+    who: &Entity,
     facts: &EffectFacts,
 ) -> Result<(Request, Entities), RequestError> {
-    let user = EntityUid::from_type_name_and_id(words.user.clone(), EntityId::new(&subject.name));
+    let user = who.uid();
     let target = EntityUid::from_type_name_and_id(words.target.clone(), EntityId::new(&facts.name));
     let action = words.action(facts.verb);
     let attribute = |error| RequestError::Attribute(Box::new(error));
-    let who = principal(user.clone(), subject)?;
     let folders = if uses.folders { folders(words, facts)? } else { HashSet::new() };
     let what = Entity::new(target.clone(), facts.target_attributes(words), folders).map_err(attribute)?;
     let context =
@@ -148,12 +147,14 @@ pub(super) fn request(
     let request =
         Request::new(user, action, target, context, schema).map_err(|error| RequestError::Request(Box::new(error)))?;
     let grouped = words.grouped.get(&facts.verb).filter(|_| uses.groups && schema.is_none()).cloned();
-    let entities = Entities::from_entities([who, what].into_iter().chain(grouped), schema)
+    let entities = Entities::from_entities([who.clone(), what].into_iter().chain(grouped), schema)
         .map_err(|error| RequestError::Entities(Box::new(error)))?;
     Ok((request, entities))
 }
 
-fn principal(user: EntityUid, subject: &Subject) -> Result<Entity, RequestError> {
+/// The identity as a Cedar entity.
+pub(super) fn principal(words: &Words, subject: &Subject) -> Result<Entity, RequestError> {
+    let user = EntityUid::from_type_name_and_id(words.user.clone(), EntityId::new(&subject.name));
     let text = |s: &str| Value::new_string(s.to_owned());
     let set = |items: &[String]| Value::new_set(items.iter().map(|s| Value::new_string(s.clone())));
     let mut attributes = HashMap::from([

@@ -22,6 +22,7 @@ pub mod sql;
 pub mod startup;
 pub mod table;
 pub mod tool_call;
+mod tree;
 mod verb;
 pub mod words;
 

@@ -51,7 +51,7 @@ impl View<'_> {
             }
             found = next;
         }
-        let there = |path: &String| environment.path(path, self.account).exists != Some(false);
+        let there = |path: &String| self.look(environment, path).exists != Some(false);
         let on = |path| Effect { target: Target::Path(path), ..effect.clone() };
         found.into_iter().filter(there).map(on).collect()
     }
@@ -70,7 +70,7 @@ impl View<'_> {
         if !comes || constant_folder(path).is_some() || !path.starts_with('/') {
             return Vec::new();
         }
-        if environment.path(path, self.account).kind != Some(FileKind::Directory) {
+        if self.look(environment, path).kind != Some(FileKind::Directory) {
             return Vec::new();
         }
         if effect.incoming.len() > INCOMING {

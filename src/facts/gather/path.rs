@@ -20,7 +20,7 @@ impl View<'_> {
             return;
         }
         let looked_at = constant.unwrap_or(path);
-        let facts = self.environment.map(|e| e.path(looked_at, self.account));
+        let facts = self.environment.map(|e| self.look(e, looked_at));
         let facts = facts.unwrap_or_else(|| unseen(looked_at, self.account));
         query.is_prefix = constant.is_some();
         let same_as_guards = self.classify(effect, looked_at, likeliest, &facts, query);
@@ -60,7 +60,7 @@ impl View<'_> {
         let path = path.trim_end_matches('/');
         let real = if effect.verb == Verb::Delete && !effect.target.name().ends_with(['/', '*']) {
             let (folder, name) = path.rsplit_once('/')?;
-            format!("{}/{name}", self.environment?.path(folder, self.account).resolved.trim_end_matches('/'))
+            format!("{}/{name}", self.look(self.environment?, folder).resolved.trim_end_matches('/'))
         } else {
             facts.resolved.clone()
         };
@@ -138,7 +138,7 @@ impl View<'_> {
         let first = |path: &str| path.strip_prefix(folder)?.strip_prefix('/')?.split('/').next().map(str::to_owned);
         let home = self.account.home.trim_end_matches('/');
         let usual = class::guard_in_home().map(|rest| format!("{home}/{rest}"));
-        let there = |path: &String| self.environment.is_none_or(|e| e.path(path, self.account).exists != Some(false));
+        let there = |path: &String| self.environment.is_none_or(|e| self.look(e, path).exists != Some(false));
         let names = self.own.iter().cloned().chain(usual.filter(there)).filter_map(|path| first(&path));
         let comes = |name: &String| effect.incoming.is_empty() || effect.incoming.iter().any(|one| may_be(one, name));
         names.collect::<BTreeSet<_>>().iter().any(comes)
@@ -153,7 +153,7 @@ impl View<'_> {
         let home = self.account.home.trim_end_matches('/');
         deep && (path == home || is_below(path, home))
             && class::guard_in_home().map(|rest| format!("{home}/{rest}")).any(|guard| {
-                let exists = || self.environment.is_none_or(|e| e.path(&guard, self.account).exists != Some(false));
+                let exists = || self.environment.is_none_or(|e| self.look(e, &guard).exists != Some(false));
                 is_below(&guard, path) && exists()
             })
     }
@@ -180,7 +180,7 @@ impl View<'_> {
                 found = if found == Known::Yes { found } else { Known::Unknown };
                 continue;
             }
-            let inner = environment.path(&format!("{}/{name}", folder.trim_end_matches('/')), self.account);
+            let inner = self.look(environment, &format!("{}/{name}", folder.trim_end_matches('/')));
             // a folder of the same name is merged or refused, a file is replaced
             if inner.exists == Some(true) {
                 found = Known::Yes;

@@ -36,12 +36,13 @@ mod values;
 mod variables;
 
 use crate::reading::{Call, LIBRARY, Loader, NoModules, Problems, Reading, quote};
+use crate::tree::{self, Grammar};
 use crate::{Cause, Detail};
 use modules::Modules;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use table::{Entry, Table};
-use tree_sitter::{Node, Parser, Tree};
+use tree_sitter::{Node, Tree};
 use values::{Class, Function, UNKNOWN_SPAN, Value};
 
 pub(crate) use data::STATEMENT;
@@ -233,10 +234,7 @@ impl<'t> Reader<'t> {
             self.problems.add(Cause::Budget, format!("{what} is too large"));
             return None;
         }
-        let mut parser = Parser::new();
-        let tree =
-            parser.set_language(&tree_sitter_python::LANGUAGE.into()).ok().and_then(|()| parser.parse(text, None));
-        let Some(tree) = tree else {
+        let Some(tree) = tree::parse(Grammar::Python, text) else {
             self.problems.add(Cause::Budget, "the parser does not start");
             return None;
         };

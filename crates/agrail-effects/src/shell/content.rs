@@ -124,16 +124,14 @@ impl Shell<'_> {
         }
         if all.len() > 1 {
             // if there was no file before, only the new contents are possible
-            all.retain(
-                |c| !matches!(c, Content::Before(at) if self.around.script(at, 0).is_err_and(|e| e.is_missing())),
-            );
+            all.retain(|c| !matches!(c, Content::Before(at) if self.around.is_missing(at)));
         }
         if all.is_empty() { vec![Content::Before(path.to_owned())] } else { all }
     }
 
     /// The names of the files in a folder as the action leaves it, in order.
     pub(crate) fn file_names(&self, folder: &str) -> Vec<String> {
-        let mut names = self.around.files(folder).unwrap_or_default();
+        let mut names = self.around.names(folder).unwrap_or_default().files;
         let written = self.files.files.keys().filter_map(|path| path.strip_prefix(folder)?.strip_prefix('/'));
         names.extend(written.filter(|name| !name.contains('/')).map(str::to_owned));
         names.sort();

@@ -56,11 +56,8 @@ impl Shell<'_> {
 
     /// The file that Node.js runs for a path: its ending may be left out, and a folder has an index.
     pub(super) fn module_file(&self, path: &str) -> String {
-        let there = |path: &str| {
-            self.contents(path) != [Content::Before(path.to_owned())] || {
-                !self.around.script(path, super::MAX_SOURCE).is_err_and(|unread| unread.is_missing())
-            }
-        };
+        let there =
+            |path: &str| self.contents(path) != [Content::Before(path.to_owned())] || { !self.around.is_missing(path) };
         let endings = [".js", ".cjs", ".mjs", ".json", ".ts", ".tsx", ".mts", ".cts", "/index.js", "/index.ts"];
         if self.around.folder(path) != Some(true) && there(path) {
             return path.to_owned();

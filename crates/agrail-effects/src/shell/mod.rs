@@ -15,10 +15,12 @@
 //!    hooks.
 //! 6. `input` gives values to what `read`, `mapfile` and `getopts` set, `output` to what commands print, `arithmetic` to
 //!    counters.
-//! 7. Anything that does not parse, is not constant or exceeds a budget becomes an unknown effect in addition to the
+//! 7. `around` is what the caller shows of the machine, `seen` what an action has looked at already.
+//! 8. Anything that does not parse, is not constant or exceeds a budget becomes an unknown effect in addition to the
 //!    other effects.
 
 mod arithmetic;
+mod around;
 mod braces;
 mod branch;
 mod builtins;
@@ -30,7 +32,6 @@ mod decided;
 mod defined;
 mod environment;
 mod file;
-pub use typed::TYPED;
 mod finder;
 mod foreign;
 mod git;
@@ -50,6 +51,7 @@ mod registry;
 mod respell;
 mod roles;
 mod sed;
+mod seen;
 mod sh;
 mod source;
 pub mod special;
@@ -62,9 +64,12 @@ mod variable;
 pub mod word;
 mod wrappers;
 
-use super::{BROUGHT, CHANGED, Cause, Detail, Effect, Target, UNKNOWN_SPAN, Verb};
+pub use around::{FileSource, Names, NoFiles, Providing, ReadError, Typing};
+pub use seen::Seen;
+pub use typed::TYPED;
+
+use super::{Cause, Effect, Target, UNKNOWN_SPAN, Verb};
 use crate::Kind;
-use crate::python::Library;
 use state::State;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -79,159 +84,6 @@ const MAX_STEPS: usize = 4_000;
 const MAX_EFFECTS: usize = 1_000;
 /// From this number of rounds, a loop that creates things exhausts a resource.
 const MANY: u64 = 10_000;
-
-/// Read access to files and facts about the host, which the caller provides.
-pub trait FileSource {
-    /// The content of a script at an absolute path, at most `max` bytes.
-    fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, ReadError>;
-
-    /// Whether there is a folder at an absolute path; `None` if that is unknown.
-    fn folder(&self, path: &str) -> Option<bool>;
-
-    /// The names of the folders in the folder at an absolute path, without links; `None` if they are not known.
-    fn folders(&self, _path: &str) -> Option<Vec<String>> {
-        None
-    }
-
-    /// The names of the files in the folder at an absolute path, without links; `None` if they are not known.
-    fn files(&self, _path: &str) -> Option<Vec<String>> {
-        None
-    }
-
-    /// The path of the file that a path leads to, links followed; `None` if that is unknown or nothing is there.
-    fn resolved(&self, _path: &str) -> Option<String> {
-        None
-    }
-
-    /// Whether the host can type into a program that it keeps running.
-    fn typed(&self) -> bool {
-        false
-    }
-
-    /// The functions that the host provides to the agent's Python code.
-    fn library(&self) -> &Library {
-        static NONE: Library = Library::NONE;
-        &NONE
-    }
-}
-
-/// The same file source on a host that can type into a program that it keeps running.
-pub struct Typing<'a>(pub &'a dyn FileSource);
-
-impl FileSource for Typing<'_> {
-    fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, ReadError> {
-        self.0.script(path, max)
-    }
-
-    fn folder(&self, path: &str) -> Option<bool> {
-        self.0.folder(path)
-    }
-
-    fn folders(&self, path: &str) -> Option<Vec<String>> {
-        self.0.folders(path)
-    }
-
-    fn files(&self, path: &str) -> Option<Vec<String>> {
-        self.0.files(path)
-    }
-
-    fn resolved(&self, path: &str) -> Option<String> {
-        self.0.resolved(path)
-    }
-
-    fn typed(&self) -> bool {
-        true
-    }
-
-    fn library(&self) -> &Library {
-        self.0.library()
-    }
-}
-
-/// The same file source on a host that provides these functions to the agent's Python code.
-pub struct Providing<'a>(pub &'a dyn FileSource, pub &'a Library);
-
-impl FileSource for Providing<'_> {
-    fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, ReadError> {
-        self.0.script(path, max)
-    }
-
-    fn folder(&self, path: &str) -> Option<bool> {
-        self.0.folder(path)
-    }
-
-    fn folders(&self, path: &str) -> Option<Vec<String>> {
-        self.0.folders(path)
-    }
-
-    fn files(&self, path: &str) -> Option<Vec<String>> {
-        self.0.files(path)
-    }
-
-    fn resolved(&self, path: &str) -> Option<String> {
-        self.0.resolved(path)
-    }
-
-    fn typed(&self) -> bool {
-        self.0.typed()
-    }
-
-    fn library(&self) -> &Library {
-        self.1
-    }
-}
-
-/// Why a script was not read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReadError {
-    /// There is no file at that path, or no file system to look in.
-    Missing(String),
-    /// The file system refused, or the file is not a script that can be read.
-    Unreadable(String),
-    /// The action itself changes the file before it runs.
-    Changed,
-    /// The action itself brings the file from elsewhere.
-    Brought,
-}
-
-impl ReadError {
-    pub(crate) fn is_missing(&self) -> bool {
-        matches!(self, Self::Missing(_))
-    }
-}
-
-impl std::fmt::Display for ReadError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Missing(why) | Self::Unreadable(why) => f.write_str(why),
-            Self::Changed => f.write_str(CHANGED),
-            Self::Brought => f.write_str(BROUGHT),
-        }
-    }
-}
-
-impl From<ReadError> for Detail {
-    fn from(error: ReadError) -> Self {
-        match error {
-            ReadError::Missing(why) | ReadError::Unreadable(why) => Self::Unreadable(why),
-            ReadError::Changed => Self::Changed,
-            ReadError::Brought => Self::Brought,
-        }
-    }
-}
-
-/// A file source that can read nothing: scripts stay unknown.
-pub struct NoFiles;
-
-impl FileSource for NoFiles {
-    fn script(&self, _path: &str, _max: usize) -> Result<Vec<u8>, ReadError> {
-        Err(ReadError::Missing("no environment to read it from".to_owned()))
-    }
-
-    fn folder(&self, _path: &str) -> Option<bool> {
-        None
-    }
-}
 
 /// The result of interpreting a script.
 #[derive(Debug, Default, Clone)]
@@ -308,7 +160,7 @@ pub(crate) struct Shell<'a> {
     indexes: HashMap<String, Rc<project::Index>>,
     /// What the files of the project have that the action does not change, by path and by the root below which their
     /// mentions were sought.
-    searched: HashMap<(String, Option<String>), Vec<Rc<project::Text>>>,
+    searched: HashMap<(String, Option<String>), Vec<Rc<project::Searched>>>,
     /// The verb of each effect so far, and whether it runs the code of the working folder.
     produced: Vec<(Verb, bool)>,
     /// How many parts around the current one may fail without ending the script.

@@ -130,8 +130,7 @@ impl Shell<'_> {
         let mut folders = std::iter::successors(Some(cwd), above).take(ABOVE).filter(|folder| !folder.is_empty());
         folders.find(|folder| {
             let git = format!("{folder}/.git");
-            self.around.folder(&git) == Some(true)
-                || !self.around.script(&git, 0).is_err_and(|unread| unread.is_missing())
+            self.around.folder(&git) == Some(true) || !self.around.is_missing(&git)
         })
     }
 

@@ -6,20 +6,13 @@ use super::state::State;
 use super::word::children;
 use super::{MAX_DEPTH, MAX_SOURCE, MAX_STEPS, Output, Shell, UNKNOWN_SPAN};
 use crate::Cause;
-use std::cell::RefCell;
+use crate::tree::{self, Grammar};
 use std::collections::HashSet;
-use tree_sitter::{Node, Parser, Tree};
+use tree_sitter::{Node, Tree};
 
 /// Parses shell source.
 pub(super) fn parse(source: &str) -> Option<Tree> {
-    thread_local! {
-        static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
-    }
-    PARSER.with_borrow_mut(|parser| {
-        parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
-        parser.reset();
-        parser.parse(source, None)
-    })
+    tree::parse(Grammar::Bash, source)
 }
 
 /// Another spelling of the text that parses without a problem, and its tree.

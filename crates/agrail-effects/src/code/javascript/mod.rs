@@ -15,8 +15,9 @@ use super::expression::{Expression, Program};
 use super::table::Table;
 use super::{Loader, MAX_DEPTH, MAX_NODES, MAX_SOURCE};
 use crate::Cause;
+use crate::tree::{self, Grammar};
 use std::collections::HashMap;
-use tree_sitter::{Language, Node, Parser, Tree};
+use tree_sitter::{Node, Tree};
 
 /// Most files of one program.
 const MAX_UNITS: usize = 64;
@@ -108,21 +109,16 @@ impl Reader<'_> {
 
 /// Parses source with the grammar that its path names; if that fails, with the other ones.
 fn parse(text: &str, path: &str) -> Option<Tree> {
-    let script: Language = tree_sitter_javascript::LANGUAGE.into();
-    let typed: Language = tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into();
-    let page: Language = tree_sitter_typescript::LANGUAGE_TSX.into();
     let order = if [".ts", ".mts", ".cts"].iter().any(|ending| path.ends_with(ending)) {
-        [typed, page, script]
+        [Grammar::TypeScript, Grammar::Tsx, Grammar::JavaScript]
     } else if path.ends_with(".tsx") {
-        [page, typed, script]
+        [Grammar::Tsx, Grammar::TypeScript, Grammar::JavaScript]
     } else {
-        [script, typed, page]
+        [Grammar::JavaScript, Grammar::TypeScript, Grammar::Tsx]
     };
     let mut first = None;
-    for language in order {
-        let mut parser = Parser::new();
-        parser.set_language(&language).ok()?;
-        let tree = parser.parse(text, None)?;
+    for grammar in order {
+        let tree = tree::parse(grammar, text)?;
         if !tree.root_node().has_error() {
             return Some(tree);
         }

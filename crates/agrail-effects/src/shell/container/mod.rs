@@ -12,7 +12,7 @@ mod image;
 mod kubernetes;
 
 use super::command::quote_all;
-use super::{FileSource, ReadError, Shell, UNKNOWN_SPAN, tidy};
+use super::{FileSource, Names, ReadError, Shell, UNKNOWN_SPAN, tidy};
 use crate::role::Role;
 use crate::table::Bound;
 use crate::{Cause, Detail, Effect, Kind, Target, Verb};
@@ -69,12 +69,12 @@ impl FileSource for Inside<'_> {
         self.outside(path).and_then(|path| self.around.folder(&path))
     }
 
-    fn folders(&self, path: &str) -> Option<Vec<String>> {
-        self.outside(path).and_then(|path| self.around.folders(&path))
+    fn is_missing(&self, path: &str) -> bool {
+        self.outside(path).is_some_and(|path| self.around.is_missing(&path))
     }
 
-    fn files(&self, path: &str) -> Option<Vec<String>> {
-        self.outside(path).and_then(|path| self.around.files(&path))
+    fn names(&self, path: &str) -> Option<Names> {
+        self.outside(path).and_then(|path| self.around.names(&path))
     }
 }
 

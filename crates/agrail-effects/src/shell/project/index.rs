@@ -1,8 +1,7 @@
-//! The texts of a project: what one mentions, and where the files are that it mentions.
+//! The files of a project, and which of them a text mentions.
 
-use super::registries;
 use super::survey::CODE;
-use super::suspect::is_suspect;
+use super::text::{SHORTEST, Text, is_path};
 use crate::shell::{Shell, tidy};
 use std::collections::{HashMap, HashSet};
 
@@ -10,8 +9,6 @@ use std::collections::{HashMap, HashSet};
 const FOLDERS: usize = 48;
 /// Most files that one word mentions.
 const MENTIONED: usize = 4;
-/// Shortest name that counts as a mention without its folder or ending.
-const SHORTEST: usize = 4;
 /// Folders with code of others, or with products.
 const FOREIGN: [&str; 9] =
     [".git", ".venv", "__pycache__", "build", "dist", "node_modules", "target", "vendor", "venv"];
@@ -56,60 +53,23 @@ const FAMILIES: [&[&str]; 9] = [
 /// Endings of settings that name modules of the project.
 const CONFIGURES: [&str; 4] = ["", "cfg", "ini", "toml"];
 
-/// What the text of a file has.
-pub(in crate::shell) struct Text {
-    /// Its length in bytes.
-    pub length: usize,
-    pub suspect: bool,
-    /// Addresses from which a package manager would get code.
-    pub foreign: Vec<String>,
-    /// The files that it mentions: by path, by name, by the name of a module, or by the folder that they are in.
-    pub mentioned: Vec<String>,
-}
-
-impl Text {
-    /// Searches the text of a file. Without an index, the files that it mentions stay empty.
-    pub(super) fn new(path: &str, text: &str, index: Option<&Index>) -> Self {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        Self {
-            length: text.len(),
-            suspect: is_suspect(name, text),
-            foreign: registries::foreign(path, text),
-            mentioned: index.map(|index| mentions(path, text, index)).unwrap_or_default(),
-        }
-    }
-}
-
 /// The files that the text of a file mentions.
-fn mentions(path: &str, text: &str, index: &Index) -> Vec<String> {
+pub(super) fn mentions(path: &str, text: &Text, index: &Index) -> Vec<String> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     // scripts of a package are read where they are run
     let packages = name == "package.json";
-    let part = |c: char| !(c.is_ascii_alphanumeric() || "_./-".contains(c));
-    let words = text.split(part).filter(|word| is_mention(word) && index.knows(word));
+    let words = text.words.iter().filter(|word| index.knows(word));
     let words = words.filter(|word| !packages || is_path(word) && !word.ends_with(".sh"));
-    let (mut seen, mut found) = (HashSet::new(), Vec::new());
-    for word in words {
-        if seen.insert(word) {
-            found.extend(index.named(word, folder, ending(name)));
-        }
-    }
-    found
+    words.flat_map(|word| index.named(word, folder, ending(name))).collect()
 }
 
 /// The last part of a path, and the last part of that: `tests.timing` and `timing`.
 fn names_of(word: &str) -> (&str, &str) {
+    if !is_path(word) {
+        return (word, word);
+    }
     let base = word.trim_matches(['.', '/']).rsplit('/').next().unwrap_or_default();
     (base, base.rsplit('.').next().unwrap_or_default())
-}
-
-/// Whether a word may mention a file: by a path or a name that is no common word.
-fn is_mention(word: &str) -> bool {
-    word.len() >= SHORTEST || is_path(word) && word.chars().any(|c| c.is_ascii_alphanumeric())
-}
-
-fn is_path(word: &str) -> bool {
-    word.contains(['/', '.'])
 }
 
 fn ending(name: &str) -> &str {
@@ -130,8 +90,8 @@ pub(in crate::shell) struct Index {
     by_name: HashMap<String, Vec<String>>,
     by_folder: HashMap<String, Vec<String>>,
     by_path: HashMap<String, Vec<String>>,
-    /// The names of the folders.
-    folders: HashSet<String>,
+    /// The names of the files and folders.
+    names: HashSet<String>,
 }
 
 impl Index {
@@ -152,16 +112,17 @@ impl Index {
                     index.by_path.entry(path_of.to_owned()).or_default().push(path.clone());
                 }
             }
-            index.folders.extend(folder.rsplit('/').next().map(str::to_owned));
+            index.names.extend(folder.rsplit('/').next().map(str::to_owned));
             index.by_folder.insert(folder, files);
         }
+        index.names.extend(index.by_name.keys().cloned());
         index
     }
 
     /// Whether a file or a folder has a name that a word ends with.
     fn knows(&self, word: &str) -> bool {
         let (base, last) = names_of(word);
-        self.by_name.contains_key(base) || self.by_name.contains_key(last) || self.folders.contains(base)
+        self.names.contains(base) || base != last && self.by_name.contains_key(last)
     }
 
     /// The files that a word means in a file with that ending.
@@ -206,7 +167,7 @@ impl Shell<'_> {
         let mut at = 0;
         while at < open.len() && open.len() < most {
             let folder = open.get(at).cloned().unwrap_or_default();
-            let mut names = self.around.folders(&folder).unwrap_or_default();
+            let mut names = self.around.names(&folder).unwrap_or_default().folders;
             names.retain(|name| {
                 !FOREIGN.contains(&name.as_str()) && (!name.starts_with('.') || HIDDEN.contains(&name.as_str()))
             });

@@ -116,10 +116,8 @@ impl Shell<'_> {
                 folders.iter().map(|folder| tidy(&format!("{folder}/{part}"))).collect()
             };
         }
-        let there = |path: &String| {
-            self.contents(path) != [Content::Before(path.clone())]
-                || !self.around.script(path, 0).is_err_and(|unread| unread.is_missing())
-        };
+        let there =
+            |path: &String| self.contents(path) != [Content::Before(path.clone())] || !self.around.is_missing(path);
         if !name.contains(['*', '?', '[']) {
             let all = folders.iter().map(|folder| tidy(&format!("{folder}/{name}")));
             return all.filter(there).take(MOST).collect();
@@ -144,7 +142,7 @@ impl Shell<'_> {
             if all.len() >= LOOKED_AT {
                 break;
             }
-            let mut names = self.around.folders(&folder).unwrap_or_default();
+            let mut names = self.around.names(&folder).unwrap_or_default().folders;
             names.retain(|name| !name.starts_with('.') && !FOREIGN.contains(&name.as_str()));
             names.sort();
             open.extend(names.iter().rev().map(|name| format!("{folder}/{name}")));
@@ -240,7 +238,7 @@ impl Shell<'_> {
         // `./plugins/inline`
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         let bare = path.rsplit('/').next().is_some_and(|name| !name.is_empty() && name.chars().all(is_name));
-        let there = |path: &String| !self.around.script(path, 0).is_err_and(|unread| unread.is_missing());
+        let there = |path: &String| !self.around.is_missing(path);
         let endings = [".js", ".cjs", ".mjs", ".ts", "/index.js", ".rb"];
         let found = bare.then(|| endings.iter().map(|ending| format!("{path}{ending}")).find(there)).flatten()?;
         Some((of_ending(&found)?, found))

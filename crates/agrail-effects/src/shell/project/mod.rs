@@ -5,8 +5,8 @@
 //!    script. [`workspace`] finds the members of a workspace.
 //! 3. [`entry`]: scripts with which a framework starts.
 //! 4. [`loaded`]: files that a program runs as code, as its row lists them; recipes of task runners are read by [`tasks`].
-//! 5. [`survey`] searches what a program may load in any language ([`index`]) for what such code seldom names ([`suspect`]),
-//!    and the settings and lock files of package managers for addresses that nobody has chosen ([`registries`]).
+//! 5. [`survey`] searches what a program may load in any language ([`index`], [`text`]) for what such code seldom names
+//!    ([`suspect`]), and the settings and lock files of package managers for addresses that nobody has chosen ([`registries`]).
 
 mod entry;
 mod index;
@@ -18,7 +18,9 @@ mod scripts;
 mod survey;
 mod suspect;
 mod tasks;
+mod text;
 mod workspace;
 mod wrapper;
 
-pub(super) use index::{Index, Text};
+pub(super) use index::Index;
+pub(super) use survey::Searched;

@@ -186,7 +186,7 @@ impl Shell<'_> {
         let named = words.iter().any(|word| word == "run") && !scripts.contains_key(&plan.script);
         if program == "bun" && named && !plan.script.is_empty() {
             let file = self.module_file(&self.path(&plan.script));
-            if self.around.script(&file, 0).is_err_and(|unread| unread.is_missing()) {
+            if self.around.is_missing(&file) {
                 self.unknown(Cause::Arguments, &format!("bun run {}", plan.script), program);
             }
         }

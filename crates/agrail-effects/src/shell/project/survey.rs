@@ -6,14 +6,16 @@
 //! folders of settings, and all that these mention by name. A text that names such a thing and has the means to use it is
 //! reported. A finding here is never a reason to allow anything.
 
-use super::index::{HIDDEN, Index, Text};
+use super::index::{HIDDEN, Index, mentions};
 use super::registries;
+use super::text::Text;
 use crate::role::Role;
 use crate::shell::{Shell, UNKNOWN_SPAN, tidy};
 use crate::table::Bound;
 use crate::{Cause, Effect, Target, Verb};
 use std::collections::HashSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Most files that are searched, their length together in bytes, and over how many mentions they are found.
 const MOST: usize = 64;
@@ -28,6 +30,13 @@ pub(super) const CODE: [&str; 30] = [
     "bash", "c", "cc", "cpp", "cs", "dart", "ex", "go", "h", "hs", "java", "jl", "js", "jsx", "kt", "lua", "php", "pl",
     "ps1", "py", "r", "rb", "rs", "scala", "sh", "sql", "swift", "ts", "tsx", "zig",
 ];
+
+/// One of the possible contents of a file.
+pub(in crate::shell) struct Searched {
+    text: Arc<Text>,
+    /// The files that it mentions: by path, by name, by the name of a module, or by the folder that they are in.
+    mentioned: Vec<String>,
+}
 
 impl Shell<'_> {
     /// Searches what a program may load from the project. `words`: its arguments.
@@ -128,7 +137,7 @@ impl Shell<'_> {
             if !seen.insert(path.clone()) {
                 continue;
             }
-            for text in self.searched(&path, root, depth < mentions) {
+            for Searched { text, mentioned } in self.searched(&path, root, depth < mentions).iter().map(AsRef::as_ref) {
                 left = left.saturating_sub(text.length);
                 self.registries_of(&path, text.foreign.clone());
                 // scripts of a package are read where they are run
@@ -137,23 +146,26 @@ impl Shell<'_> {
                     "suspect".clone_into(&mut effect.operation);
                     self.add(effect);
                 }
-                open.extend(text.mentioned.iter().map(|path| (path.clone(), depth + 1)));
+                open.extend(mentioned.iter().map(|path| (path.clone(), depth + 1)));
             }
         }
     }
 
     /// What the possible contents of a file have. A file that the action does not change is searched once.
-    fn searched(&mut self, path: &str, root: &str, mentions: bool) -> Vec<Rc<Text>> {
-        let key = (path.to_owned(), mentions.then(|| root.to_owned()));
+    fn searched(&mut self, path: &str, root: &str, mentioned: bool) -> Vec<Rc<Searched>> {
+        let key = (path.to_owned(), mentioned.then(|| root.to_owned()));
         let untouched = self.untouched(path);
         if let Some(known) = self.searched.get(&key).filter(|_| untouched) {
             return known.clone();
         }
-        let index = mentions.then(|| self.index(root));
+        let index = mentioned.then(|| self.index(root));
         let contents = self.read_contents(path).unwrap_or_default();
-        let texts = contents.iter().filter(|bytes| !bytes.contains(&0));
-        let texts: Vec<Rc<Text>> =
-            texts.map(|bytes| Rc::new(Text::new(path, &String::from_utf8_lossy(bytes), index.as_deref()))).collect();
+        let search = |bytes: &Vec<u8>| {
+            let text = Text::of(path, bytes);
+            let mentioned = index.as_ref().map(|index| mentions(path, &text, index)).unwrap_or_default();
+            Rc::new(Searched { text, mentioned })
+        };
+        let texts: Vec<Rc<Searched>> = contents.iter().filter(|bytes| !bytes.contains(&0)).map(search).collect();
         if untouched {
             self.searched.insert(key, texts.clone());
         }

@@ -76,7 +76,7 @@ impl Shell<'_> {
             self.matching(folder, rest, depth, looked_at, into)?;
         }
         let pattern = glob::Pattern::new(part).ok()?;
-        for name in self.around.folders(folder)? {
+        for name in self.around.names(folder)?.folders {
             if name == "node_modules" || name.starts_with('.') || !pattern.matches(&name) {
                 continue;
             }

@@ -37,7 +37,7 @@ impl Shell<'_> {
         let settings = format!("{folder}/{settings}");
         let source = match self.own_text(&settings) {
             Some(settings) => settings.lines().all(|line| is_from(line, hosts)),
-            None => self.around.script(&settings, 0).is_err_and(|unread| unread.is_missing()),
+            None => self.around.is_missing(&settings),
         };
         let code = text.lines().filter(|line| !line.trim_start().starts_with('#'));
         let addresses = code.flat_map(|line| line.split(['"', '\'', ' ', '=', ';', ')', '}', '(']));

@@ -2,16 +2,15 @@
 
 use super::Step;
 use crate::reading::quote;
-use tree_sitter::{Node, Parser};
+use crate::tree::{self, Grammar};
+use tree_sitter::Node;
 
 /// Methods of the context that run their arguments.
 const RUNS: [&str; 6] = ["run", "run_always", "run_install", "sudo", "local", "shell"];
 
 /// The command lines whose words are constant.
 pub(super) fn steps(text: &str) -> Vec<Step> {
-    let mut parser = Parser::new();
-    let tree = parser.set_language(&tree_sitter_python::LANGUAGE.into()).ok().and_then(|()| parser.parse(text, None));
-    let Some(tree) = tree else { return Vec::new() };
+    let Some(tree) = tree::parse(Grammar::Python, text) else { return Vec::new() };
     let mut steps = vec![Step { language: "python", text: text.to_owned(), folder: None }];
     let mut open = vec![tree.root_node()];
     while let Some(node) = open.pop() {

@@ -1,0 +1,87 @@
+//! Syntax trees. A text is parsed once: its tree is kept by the text's digest for as long as there is room, because an
+//! agent runs the same scripts again and again.
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use sha2::{Digest, Sha256};
+use std::cell::RefCell;
+use std::sync::LazyLock;
+use tree_sitter::{Language, Parser, Tree};
+
+/// Most trees that are kept, and their weight together, in bytes.
+const TREES: usize = 4_096;
+const ROOM: u64 = 64 * 1024 * 1024;
+/// Bytes of a tree for each byte of its text, about, and at least.
+const HEAVY: u64 = 16;
+const LIGHTEST: u64 = 1_024;
+
+/// The languages that are parsed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Grammar {
+    Bash,
+    Python,
+    JavaScript,
+    TypeScript,
+    /// TypeScript with JSX.
+    Tsx,
+}
+
+impl Grammar {
+    fn language(self) -> Language {
+        match self {
+            Self::Bash => tree_sitter_bash::LANGUAGE.into(),
+            Self::Python => tree_sitter_python::LANGUAGE.into(),
+            Self::JavaScript => tree_sitter_javascript::LANGUAGE.into(),
+            Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
+            Self::Tsx => tree_sitter_typescript::LANGUAGE_TSX.into(),
+        }
+    }
+}
+
+/// The grammar, the length of the text and its digest.
+type Key = (Grammar, usize, [u8; 32]);
+
+#[derive(Clone)]
+struct Weight;
+
+impl Weighter<Key, Tree> for Weight {
+    fn weight(&self, key: &Key, _: &Tree) -> u64 {
+        LIGHTEST + key.1 as u64 * HEAVY
+    }
+}
+
+static KEPT: LazyLock<Cache<Key, Tree, Weight>> = LazyLock::new(|| Cache::with_weighter(TREES, ROOM, Weight));
+
+/// The tree of a text; `None` if the parser gives up.
+pub(crate) fn parse(grammar: Grammar, text: &str) -> Option<Tree> {
+    thread_local! {
+        static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
+    }
+    let key = (grammar, text.len(), Sha256::digest(text).into());
+    if let Some(known) = KEPT.get(&key) {
+        return Some(known);
+    }
+    let tree = PARSER.with_borrow_mut(|parser| {
+        parser.set_language(&grammar.language()).ok()?;
+        parser.reset();
+        parser.parse(text, None)
+    })?;
+    KEPT.insert(key, tree.clone());
+    Some(tree)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{Grammar, parse};
+
+    #[test]
+    fn each_grammar_has_its_own_tree_of_a_text() {
+        let text = "a = 1 if b else c\n";
+        for _ in 0..2 {
+            assert!(!parse(Grammar::Python, text).unwrap().root_node().has_error());
+            assert!(parse(Grammar::JavaScript, text).unwrap().root_node().has_error());
+        }
+        assert_eq!(parse(Grammar::Bash, "ls").unwrap().root_node().kind(), "program");
+    }
+}
