@@ -117,14 +117,7 @@ pub fn gather(
         (unseen.runs_as_root, unseen.agent) = (account.superuser, context.agent.clone());
         queries.push(unseen);
     }
-    // a script that does not exist yet may be created before it runs
-    let comes: Vec<(bool, String)> = queries.iter().filter_map(makes).collect();
-    for query in queries.iter_mut().filter(|q| q.kind == Kind::Script && q.exists == Known::No) {
-        let made = |(open, path): &(bool, String)| *open || query.name == *path || is_below(&query.name, path);
-        if query.detail == BROUGHT || comes.iter().any(made) {
-            query.exists = Known::Unknown;
-        }
-    }
+    await_scripts(&mut queries);
     if queries.iter().any(holds_secrets) {
         queries.iter_mut().for_each(|q| q.secrets = true);
     }
@@ -148,6 +141,17 @@ fn subject(context: &Context, account: &Account) -> Subject {
         groups: account.groups.iter().map(|(_, name)| name.clone()).collect(),
         roles: context.identity.roles.clone(),
         attributes: context.identity.attributes.iter().map(|(key, value)| (key.clone(), text(value))).collect(),
+    }
+}
+
+/// A script that does not exist yet may be created before it runs.
+fn await_scripts(queries: &mut [EffectFacts]) {
+    let comes: Vec<(bool, String)> = queries.iter().filter_map(makes).collect();
+    for query in queries.iter_mut().filter(|q| q.kind == Kind::Script && q.exists == Known::No) {
+        let made = |(open, path): &(bool, String)| *open || query.name == *path || is_below(&query.name, path);
+        if query.detail == BROUGHT || comes.iter().any(made) {
+            query.exists = Known::Unknown;
+        }
     }
 }
 

@@ -13,6 +13,8 @@ pub(crate) struct Folders {
     /// Whether the account may pass through a folder.
     passed: RefCell<HashMap<String, Option<bool>>>,
     parents: RefCell<HashMap<String, Parent>>,
+    /// The kernel's name of a folder, without that of the root; empty where it lies outside. `None`: it cannot be opened.
+    resolved: RefCell<HashMap<String, Option<String>>>,
 }
 
 /// A folder as the one that contains a path.
@@ -43,6 +45,36 @@ impl Environment {
         }
         let foreign = found.sticky && facts.owner.is_some() && !facts.mine;
         facts.removable = if foreign { Some(false) } else { found.change };
+    }
+
+    /// Resolves a path that does not exist: its nearest existing folder is resolved, and the rest is appended.
+    pub(super) fn made_at(&self, path: &str, who: &Account, folders: &Folders, facts: &mut PathFacts) {
+        let mut folder = path.trim_end_matches('/');
+        while let Some((above, _)) = folder.rsplit_once('/') {
+            folder = above;
+            let known = folders.resolved.borrow().get(above).cloned();
+            let name = known.unwrap_or_else(|| self.name_of_folder(above));
+            folders.resolved.borrow_mut().insert(above.to_owned(), name.clone());
+            let Some(name) = name else { continue };
+            if name.is_empty() {
+                return;
+            }
+            let rest = path.get(above.len()..).unwrap_or_default();
+            facts.resolved = crate::effect::shell::tidy(&format!("{}{rest}", name.trim_end_matches('/')));
+            let (class, _) = self.class(&facts.resolved, who);
+            if class.weight() > facts.class.weight() {
+                facts.class = class;
+            }
+            return;
+        }
+    }
+
+    fn name_of_folder(&self, folder: &str) -> Option<String> {
+        let place = open(&self.inner.folder, if folder.is_empty() { "/" } else { folder }, LOOK).ok()?;
+        let name = name_of(&place).unwrap_or_default();
+        let below = name.strip_prefix(&self.inner.name);
+        // the root itself
+        Some(below.map_or_else(String::new, |rest| if rest.is_empty() { "/".to_owned() } else { rest.to_owned() }))
     }
 
     fn parent(&self, parent: &str, who: &Account, folders: &Folders) -> Parent {

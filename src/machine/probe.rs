@@ -212,17 +212,17 @@ impl Environment {
                 Ok(_) => {
                     facts.exists = Some(true);
                     facts.kind = Some(FileKind::Symlink);
-                    self.dangling(path, who, &mut facts);
+                    self.dangling(path, who, folders, &mut facts);
                 }
                 Err(Errno::NOENT) => {
                     facts.exists = Some(false);
-                    self.made_at(path, who, &mut facts);
+                    self.made_at(path, who, folders, &mut facts);
                 }
                 Err(_) => {}
             },
             Err(Errno::NOTDIR) => {
                 facts.exists = Some(false);
-                self.made_at(path, who, &mut facts);
+                self.made_at(path, who, folders, &mut facts);
             }
             Err(_) => {}
         }
@@ -262,7 +262,7 @@ impl Environment {
     }
 
     /// Follows a dangling link, perhaps through others, to the path at which writing through it would create a file.
-    fn dangling(&self, path: &str, who: &Account, facts: &mut PathFacts) {
+    fn dangling(&self, path: &str, who: &Account, folders: &Folders, facts: &mut PathFacts) {
         let mut at = path.to_owned();
         for _ in 0..LINKS {
             let link = open(&self.inner.folder, &at, LOOK | OFlags::NOFOLLOW)
@@ -271,27 +271,7 @@ impl Environment {
             let folder = at.rsplit_once('/').map_or("", |(folder, _)| folder);
             at = if target.starts_with('/') { target } else { format!("{folder}/{target}") };
         }
-        self.made_at(&at, who, facts);
-    }
-
-    /// Resolves a path that does not exist: its nearest existing folder is resolved, and the rest is appended.
-    fn made_at(&self, path: &str, who: &Account, facts: &mut PathFacts) {
-        let mut folder = path.trim_end_matches('/');
-        while let Some((above, _)) = folder.rsplit_once('/') {
-            folder = above;
-            let Ok(place) = open(&self.inner.folder, if above.is_empty() { "/" } else { above }, LOOK) else {
-                continue;
-            };
-            let name = name_of(&place).unwrap_or_default();
-            let Some(name) = name.strip_prefix(&self.inner.name) else { return };
-            let rest = path.get(above.len()..).unwrap_or_default();
-            facts.resolved = crate::effect::shell::tidy(&format!("{}{rest}", name.trim_end_matches('/')));
-            let (class, _) = self.class(&facts.resolved, who);
-            if class.weight() > facts.class.weight() {
-                facts.class = class;
-            }
-            return;
-        }
+        self.made_at(&at, who, folders, facts);
     }
 }
 

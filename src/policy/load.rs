@@ -5,6 +5,7 @@ use super::{Inner, Policies, RequestError, Rule, examples, request, schema};
 use crate::check::{Answerer, Response, Severity};
 use crate::effect::Verb;
 use cedar_policy::{ActionConstraint, Effect as CedarEffect, PolicyId, PolicySet, Schema, ValidationMode, Validator};
+use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::str::FromStr as _;
@@ -134,6 +135,7 @@ pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError
         schema: None,
         texts,
         examples: Vec::new(),
+        answers: Cache::new(super::ANSWERS),
     };
     if !whole && sources.is_empty() {
         return Ok(inner);

@@ -2,9 +2,11 @@
 //!
 //! 1. Policy texts are parsed, validated against the schema, and split into one set per verb at load.
 //! 2. [`Policy::screen`] authorises one [`EffectFacts`] (an effect with its facts) against the set of its verb.
+//!    Effects that the policies cannot tell apart are [`alike`] and get one answer.
 //! 3. Each forbid that applies becomes a violation with the reason of its policy. If only permits apply, the outcome is
 //!    pass. If no policy applies, or evaluation fails, it is unknown. An error never becomes a pass.
 
+mod alike;
 mod class;
 mod examples;
 mod facts;
@@ -22,7 +24,10 @@ pub use request::RequestError;
 use crate::check::{Authority, Check, CheckKind, Evidence, Finding, Outcome, Response, Severity, Source as Answered};
 use crate::effect::{Kind, Verb};
 use cedar_policy::{Authorizer, Decision as CedarDecision, Entity, PolicyId, PolicySet, Schema};
+use quick_cache::sync::Cache;
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The annotations of a policy.
@@ -68,13 +73,42 @@ struct Inner {
     words: request::Words,
     uses: request::Uses,
     examples: Vec<(String, String, String)>,
+    /// The answers about effects so far.
+    answers: Cache<alike::Shape, Arc<Answer>>,
 }
+
+/// Most answers that are kept.
+const ANSWERS: usize = 8_192;
+/// How many effects of a verb are few.
+const FEW: usize = 8;
 
 /// Policies with their annotations.
 #[derive(Debug, Default)]
 struct Policies {
     set: PolicySet,
     rules: HashMap<PolicyId, Rule>,
+    /// How they use the name of the target, and how many effects they were asked about before that was of interest.
+    names: OnceLock<alike::Names>,
+    asked: AtomicUsize,
+}
+
+impl Policies {
+    /// How the policies use the name of the target. To find out takes as long as a few answers, so the first effects are
+    /// told apart by all facts.
+    fn names(&self) -> &alike::Names {
+        if self.asked.fetch_add(1, Ordering::Relaxed) < FEW {
+            return &alike::Names::Used;
+        }
+        self.names.get_or_init(|| alike::Names::of(&self.set))
+    }
+}
+
+/// The answer of Cedar about an effect.
+#[derive(Debug)]
+struct Answer {
+    decision: CedarDecision,
+    /// The policies that decide.
+    reasons: Vec<PolicyId>,
 }
 
 impl Inner {
@@ -181,39 +215,54 @@ impl Policy {
 pub struct Screener<'a> {
     inner: &'a Inner,
     subject: &'a Subject,
+    /// Digest of the subject.
+    digest: [u8; 32],
     who: Result<Entity, RequestError>,
 }
 
 impl<'a> Screener<'a> {
     fn new(inner: &'a Inner, subject: &'a Subject) -> Self {
-        Self { inner, subject, who: request::principal(&inner.words, subject) }
+        let digest = Sha256::digest(serde_json::to_vec(subject).unwrap_or_default()).into();
+        Self { inner, subject, digest, who: request::principal(&inner.words, subject) }
+    }
+
+    /// The answer of Cedar about one effect, or why there is none. Effects that are alike get one answer.
+    fn answer(&self, part: &Policies, query: &EffectFacts) -> Result<Arc<Answer>, String> {
+        let inner = self.inner;
+        let shape = part.names().shape(self.digest, self.subject, query);
+        if let Some(known) = inner.answers.get(&shape) {
+            return Ok(known);
+        }
+        let not_built = |problem: &RequestError| format!("the policy request could not be built: {problem}");
+        let who = self.who.as_ref().map_err(not_built)?;
+        let (request, entities) =
+            request::request(&inner.words, inner.uses, None, who, query).map_err(|problem| not_built(&problem))?;
+        let response = Authorizer::new().is_authorized(&request, &part.set, &entities);
+        if let Some(error) = response.diagnostics().errors().next() {
+            return Err(format!("a policy could not be evaluated: {error}"));
+        }
+        let reasons = response.diagnostics().reason().cloned().collect();
+        let answer = Arc::new(Answer { decision: response.decision(), reasons });
+        inner.answers.insert(shape, Arc::clone(&answer));
+        Ok(answer)
     }
 
     /// The findings about one effect: every violation, or one pass, or one unknown.
     #[must_use]
     pub fn screen(&self, query: &EffectFacts) -> Vec<Finding> {
-        let Self { inner, subject, who } = self;
+        let Self { inner, subject, .. } = self;
         let unknown = |reason: String| {
             vec![finding(Check::understood(), Outcome::Unknown, Answered::NotUnderstood, reason, query)]
         };
         let Some(part) = inner.part(query.verb) else {
             return unknown(query.lead());
         };
-        let not_built = |problem: &RequestError| unknown(format!("the policy request could not be built: {problem}"));
-        let built = match who {
-            Ok(who) => request::request(&inner.words, inner.uses, None, who, query),
-            Err(problem) => return not_built(problem),
+        let answer = match self.answer(part, query) {
+            Ok(answer) => answer,
+            Err(problem) => return unknown(problem),
         };
-        let (request, entities) = match built {
-            Ok(built) => built,
-            Err(problem) => return not_built(&problem),
-        };
-        let response = Authorizer::new().is_authorized(&request, &part.set, &entities);
-        if let Some(error) = response.diagnostics().errors().next() {
-            return unknown(format!("a policy could not be evaluated: {error}"));
-        }
-        let rules: Vec<&Rule> = response.diagnostics().reason().filter_map(|id| part.rules.get(id)).collect();
-        match response.decision() {
+        let rules: Vec<&Rule> = answer.reasons.iter().filter_map(|id| part.rules.get(id)).collect();
+        match answer.decision {
             // of several permits the universal one is reported, whatever operators add
             CedarDecision::Allow => rules.iter().min_by_key(|r| (r.file != load::BASE_FILE, &r.id)).map_or_else(
                 || unknown("no policy gives a reason".to_owned()),

@@ -6,7 +6,8 @@ use super::{Flow, Frame, Reader, Source};
 use crate::Cause;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
-use tree_sitter::Node;
+use std::sync::LazyLock;
+use tree_sitter::{Language, Node};
 
 pub(super) fn named(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
@@ -14,7 +15,13 @@ pub(super) fn named(node: Node<'_>) -> Vec<Node<'_>> {
 }
 
 pub(super) fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
-    node.child_by_field_name(name)
+    static IDS: LazyLock<HashMap<String, u16>> = LazyLock::new(|| {
+        let language = Language::from(tree_sitter_python::LANGUAGE);
+        let last = u16::try_from(language.field_count()).unwrap_or(u16::MAX);
+        (1..=last).filter_map(|id| Some((language.field_name_for_id(id)?.to_owned(), id))).collect()
+    });
+    // by number, because by name the parser searches all names
+    node.child_by_field_id(*IDS.get(name)?)
 }
 
 pub(super) fn fields<'t>(node: Node<'t>, name: &str) -> Vec<Node<'t>> {

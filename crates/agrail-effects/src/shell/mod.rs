@@ -72,6 +72,7 @@ use super::{Cause, Effect, Target, UNKNOWN_SPAN, Verb};
 use crate::Kind;
 use state::State;
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
 use std::rc::Rc;
 
 /// Longest script that is parsed, in bytes.
@@ -161,6 +162,9 @@ pub(crate) struct Shell<'a> {
     /// What the files of the project have that the action does not change, by path and by the root below which their
     /// mentions were sought.
     searched: HashMap<(String, Option<String>), Vec<Rc<project::Searched>>>,
+    /// Digests of all effects so far.
+    pushed: HashSet<u64>,
+    hashing: RandomState,
     /// The verb of each effect so far, and whether it runs the code of the working folder.
     produced: Vec<(Verb, bool)>,
     /// How many parts around the current one may fail without ending the script.
@@ -228,6 +232,8 @@ impl<'a> Shell<'a> {
             surveyed: HashSet::new(),
             indexes: HashMap::new(),
             searched: HashMap::new(),
+            pushed: HashSet::new(),
+            hashing: RandomState::new(),
             produced: Vec::new(),
             tolerant: 0,
             background: false,
@@ -267,7 +273,9 @@ impl Shell<'_> {
         // also those that are there already
         let here = effect.operation.is_empty() && Some(effect.target.name()) == self.state.cwd.as_deref();
         self.produced.push((effect.verb, effect.verb == Verb::Execute && here));
-        if self.reading.effects.contains(&effect) {
+        // most are new: a digest shows it without a look at all others
+        let is_new = self.pushed.insert(RandomState::hash_one(&self.hashing, &effect));
+        if !is_new && self.reading.effects.contains(&effect) {
             return;
         }
         if self.reading.effects.len() >= MAX_EFFECTS {

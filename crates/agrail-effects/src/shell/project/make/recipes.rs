@@ -11,6 +11,8 @@ pub(super) const LINES: usize = 400;
 pub(super) const ALIKE: usize = 2;
 /// Most targets that are looked at.
 const GOALS: usize = 4_000;
+/// Variables that `make` sets for each target: its name, the first of its needs, all of them in three ways, and the stem.
+const AUTOMATIC: [&str; 6] = ["@", "<", "^", "+", "?", "*"];
 /// Compilers that write which files an object needs.
 const COMPILERS: [&str; 8] = ["cc", "gcc", "g++", "c++", "clang", "clang++", "gfortran", "nvcc"];
 
@@ -70,16 +72,10 @@ fn recipe(
     if written.is_empty() {
         return Vec::new();
     }
-    let before = (scope.variables.clone(), scope.others.clone());
-    let automatic = [
-        ("@", goal.to_owned()),
-        ("<", needs.first().cloned().unwrap_or_default()),
-        ("^", needs.join(" ")),
-        ("+", needs.join(" ")),
-        ("?", needs.join(" ")),
-        ("*", stem),
-    ];
-    for (name, value) in automatic {
+    // most targets have no variables of their own
+    let before = (!variables.is_empty()).then(|| (scope.variables.clone(), scope.others.clone()));
+    let (first, all) = (needs.first().cloned().unwrap_or_default(), needs.join(" "));
+    for (name, value) in AUTOMATIC.into_iter().zip([goal.to_owned(), first, all.clone(), all.clone(), all, stem]) {
         let parts = |part: fn(&str) -> &str| value.split_whitespace().map(part).collect::<Vec<_>>().join(" ");
         let folders = parts(|path| path.rsplit_once('/').map_or(".", |(folder, _)| folder));
         let files = parts(|path| path.rsplit('/').next().unwrap_or(path));
@@ -107,7 +103,14 @@ fn recipe(
             recipe.push(Line { text, shape });
         }
     }
-    (scope.variables, scope.others) = before;
+    match before {
+        Some(before) => (scope.variables, scope.others) = before,
+        None => {
+            for name in AUTOMATIC {
+                ["", "D", "F"].iter().for_each(|part| drop(scope.variables.remove(&format!("{name}{part}"))));
+            }
+        }
+    }
     if file.one_shell {
         return vec![recipe.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n").into()];
     }
