@@ -145,6 +145,9 @@ impl Shell<'_> {
             if let Some(program) = self.dependency(&path) {
                 return self.run_dependency(&path, &program, arguments, stdin);
             }
+            if let Some(output) = self.run_installed(&path, arguments, &stdin) {
+                return output;
+            }
             if let Some(output) = self.wrapper_script(&path, arguments, &stdin) {
                 return output;
             }
@@ -167,8 +170,13 @@ impl Shell<'_> {
     fn run_dependency(&mut self, path: &str, program: &str, arguments: &[String], stdin: Output) -> Output {
         self.add(Effect::new(Verb::Execute, Target::Path(path.to_owned()), program));
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        self.first_in_path(folder, |shell| shell.run_named(program, arguments, stdin))
+    }
+
+    /// Interprets something with a folder first in `PATH`.
+    pub(super) fn first_in_path(&mut self, folder: &str, run: impl FnOnce(&mut Self) -> Output) -> Output {
         let before = self.state.variables.insert("PATH".to_owned(), vec![format!("{folder}:{UNKNOWN_SPAN}")]);
-        let output = self.run_named(program, arguments, stdin);
+        let output = run(self);
         match before {
             Some(before) => self.state.variables.insert("PATH".to_owned(), before),
             None => self.state.variables.remove("PATH"),
@@ -177,13 +185,16 @@ impl Shell<'_> {
     }
 
     /// Interprets a program by its row; `frob@latest` is `frob`.
-    fn run_named(&mut self, program: &str, arguments: &[String], stdin: Output) -> Output {
+    pub(super) fn run_named(&mut self, program: &str, arguments: &[String], stdin: Output) -> Output {
         let program = match program.rsplit_once('@') {
             Some((name, _)) if !name.is_empty() => name,
             _ => program,
         };
         let Some(row) = Table::shipped().row(program) else {
             if let Some(output) = self.project_program(program, arguments) {
+                return output;
+            }
+            if let Some(output) = self.installed_program(program) {
                 return output;
             }
             self.unknown(Cause::Program, program, program);
@@ -246,6 +257,7 @@ impl Shell<'_> {
         let from = self.reading.effects.len();
         self.effects(program, arguments, &bound, &stdin);
         self.note_local(program, from);
+        self.note_environment(program, &bound, from);
         self.note_contained(program, &bound, arguments, (from, stdin.piped));
         let network = super::output::connects(&bound);
         let asked = |role: &Role| matches!(role, Role::Act { verb: Verb::Send, kind: Kind::Url, .. });

@@ -150,6 +150,27 @@ impl Shell<'_> {
         self.contents(path).into_iter().map(read).collect()
     }
 
+    /// Whether the action changes files of which nobody knows the content, or that other programs than these write.
+    pub(crate) fn changes_sources(&self, by: impl Fn(&str) -> bool) -> bool {
+        let other = |content: &Content| match content {
+            Content::By(program) => !by(program),
+            Content::Before(_) => false,
+            Content::Text(_) | Content::Downloaded | Content::Brought => true,
+        };
+        let written = self.files.files.values().flatten().any(other);
+        let vague = self.files.vague.iter().any(|begin| begin.is_empty());
+        written || vague || !self.files.brought.is_empty() || !self.files.trees.is_empty()
+    }
+
+    /// Whether nothing is at a path before the action, and it can be made only by a change whose path is not constant.
+    pub(crate) fn is_hardly_made(&self, path: &str) -> bool {
+        let brought = self.files.brought.iter().any(|folder| path.starts_with(folder));
+        let moved = self.files.trees.iter().any(|(to, _)| below(path, to).is_some());
+        // the beginning of a path says that it is made there
+        let near = self.files.vague.iter().any(|begin| begin.contains("site-packages") || begin.ends_with(".py"));
+        !brought && !moved && !near && !self.files.files.contains_key(path) && self.around.is_missing(path)
+    }
+
     /// Notes that an effect changes a file; the new content is unknown here.
     pub(crate) fn changes(&mut self, effect: &Effect) {
         let Target::Path(path) = &effect.target else { return };

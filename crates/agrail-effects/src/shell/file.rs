@@ -20,6 +20,10 @@ impl Shell<'_> {
             return Output::default();
         }
         let mut path = self.path(written);
+        if language == Some("source") && self.activates(&path) {
+            self.step(|| format!("{path}: of an environment that the action makes"));
+            return Output::silent();
+        }
         if language == Some("js") {
             path = self.module_file(&path);
         }

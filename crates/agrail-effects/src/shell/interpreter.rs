@@ -237,7 +237,9 @@ impl Shell<'_> {
             "venv" | "ensurepip" => {
                 for path in rest.iter().filter(|w| !w.starts_with('-')) {
                     let effect = self.at(Verb::Create, path, "python");
+                    let path = effect.target.name().to_owned();
                     self.add(effect);
+                    self.makes_environment(&path);
                 }
             }
             _ => {

@@ -114,6 +114,9 @@ impl Shell<'_> {
                 let within = self.around.folder(folder) == Some(true);
                 self.around.resolved(&path).or_else(|| within.then(|| path.clone()))
             }
+            ("go", ["env", "GOPATH"]) if !self.state.variables.contains_key("GOPATH") => {
+                Some(format!("{}/go", self.state.home))
+            }
             ("git", ["rev-parse", "--show-toplevel"]) => self.repository(),
             ("whoami", []) | ("id", ["-un" | "-nu"]) => Some(self.user.clone()).filter(|_| !self.state.privileged),
             ("seq", [last]) => sequence("1", last),

@@ -213,6 +213,8 @@ impl Shell<'_> {
             Role::ScriptFile(language) if language == "awk" => {
                 drop(self.run_file(value, &except(words, place), Some(language)));
             }
+            // vim: no file at all
+            Role::ScriptFile(language) if language == "ex" && matches!(value, "NONE" | "NORC" | "DEFAULTS") => {}
             Role::ScriptFile(language) => drop(self.run_file(value, after(1), Some(language))),
             _ => drop(self.wrapped(program, &[value.to_owned()], stdin.clone())),
         }

@@ -49,6 +49,9 @@ impl Shell<'_> {
         if why.is_missing() && self.own_code && self.is_own_file(path) && !self.may_have_made(path) {
             return self.step(|| format!("there is no {path}"));
         }
+        if self.is_built(path, &why) {
+            return self.step(|| format!("{path} is built from the project"));
+        }
         let mut unknown = Effect::unknown(Cause::Script, path, program);
         unknown.detail = why.into();
         self.add(unknown);
@@ -344,6 +347,8 @@ impl Loader for Modules<'_, '_> {
                 _ => Loaded::Unreadable,
             },
             Err(unread) if unread.is_missing() => Loaded::Missing,
+            // a program that wrote somewhere did not make each module that a search tries
+            Err(_) if self.shell.is_hardly_made(&path) => Loaded::Missing,
             Err(_) => Loaded::Unreadable,
         }
     }

@@ -41,6 +41,8 @@ pub(crate) struct State {
     pub elsewhere: Vec<String>,
     /// Folders that the script has certainly made.
     pub made: Shared<HashSet<String>>,
+    /// Environments of Python that the script has certainly made.
+    pub environments: Shared<HashSet<String>>,
     /// Names of containers that the script has certainly made.
     pub containers: Shared<HashSet<String>>,
     /// Whether the script ends when a command fails.
@@ -96,6 +98,9 @@ impl State {
             self.made.retain(|folder| other.made.contains(folder));
         }
         self.ends_on_failure &= other.ends_on_failure;
+        if self.environments != other.environments {
+            self.environments.retain(|folder| other.environments.contains(folder));
+        }
         if self.containers != other.containers {
             self.containers.retain(|name| other.containers.contains(name));
         }

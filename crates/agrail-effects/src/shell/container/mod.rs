@@ -230,9 +230,12 @@ impl Shell<'_> {
     /// A mount of a folder of the project that the working folder belongs to, without its own settings of programs.
     pub(super) fn own_mount(&self, written: &str, target: &str, read_only: bool) -> Option<Mount> {
         let source = self.path(written);
-        let root = self.project_root()?;
-        let inside = moved(&source, &root, "").is_some() && !written.starts_with('~');
-        (inside && !source.contains([UNKNOWN_SPAN, '$'])).then(|| Mount {
+        let root = self.project_root();
+        let inside = root.is_some_and(|root| moved(&source, &root, "").is_some()) && !written.starts_with('~');
+        // a folder for this task, and no link to another place
+        let temporary = source.strip_prefix("/tmp/").is_some_and(|rest| !rest.is_empty())
+            && self.around.resolved(&source).is_none_or(|real| real == source);
+        (inside || temporary && !source.contains([UNKNOWN_SPAN, '$'])).then(|| Mount {
             source,
             target: tidy(&format!("/{target}")),
             read_only,

@@ -148,7 +148,8 @@ impl Shell<'_> {
         let path = self.variable("PATH");
         let [path] = path.as_slice() else { return false };
         let first = path.split(':').next().unwrap_or_default();
-        first.ends_with("venv/bin") && self.dependency(&format!("{first}/{program}")).is_some()
+        self.is_of_environment(first)
+            || first.ends_with("venv/bin") && self.dependency(&format!("{first}/{program}")).is_some()
     }
 
     fn dependency_folders(&self) -> impl Iterator<Item = String> {

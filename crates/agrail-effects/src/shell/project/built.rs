@@ -1,0 +1,76 @@
+//! What the action builds from the project and then runs: the project's own code, in another form.
+
+use crate::shell::content::Content;
+use crate::shell::{ReadError, Shell, UNKNOWN_SPAN};
+use crate::{Target, Verb};
+
+/// Programs that translate the code of a project.
+const BUILDERS: [&str; 34] = [
+    "c++",
+    "cargo",
+    "cc",
+    "clang",
+    "clang++",
+    "cmake",
+    "dart",
+    "dotnet",
+    "esbuild",
+    "g++",
+    "gcc",
+    "gfortran",
+    "ghc",
+    "go",
+    "gradle",
+    "gradlew",
+    "javac",
+    "kotlinc",
+    "make",
+    "meson",
+    "mvn",
+    "mvnw",
+    "nim",
+    "ninja",
+    "nvcc",
+    "ocamlfind",
+    "rollup",
+    "rustc",
+    "sbt",
+    "stack",
+    "swift",
+    "tsc",
+    "webpack",
+    "zig",
+];
+
+impl Shell<'_> {
+    /// Whether a file that cannot be read is a product of the project: a program built it, or may have, from nothing but
+    /// files that the action has not touched.
+    pub(in crate::shell) fn is_built(&self, path: &str, why: &ReadError) -> bool {
+        let builder = |program: &str| BUILDERS.contains(&program.rsplit('/').next().unwrap_or(program));
+        let by_builder = |content: &Content| match content {
+            Content::By(program) => builder(program),
+            Content::Before(at) => self.around.is_missing(at) || at == path,
+            _ => false,
+        };
+        let built = match why {
+            ReadError::Changed => self.contents(path).iter().all(by_builder),
+            ReadError::Missing(_) => self.reading.effects.iter().any(|effect| match &effect.target {
+                Target::Path(folder) if matches!(effect.verb, Verb::Execute | Verb::Write) => {
+                    let folder = folder.trim_end_matches('/');
+                    builder(&effect.program) && path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+                }
+                _ => false,
+            }),
+            _ => false,
+        };
+        let root = self.project_root().unwrap_or_default();
+        let foreign = self.reading.effects.iter().any(|effect| match &effect.target {
+            // code from elsewhere goes into what it builds
+            Target::Path(source) if matches!(effect.verb, Verb::Read | Verb::Execute) => {
+                builder(&effect.program) && *source != root && !self.is_own_file(source)
+            }
+            _ => false,
+        });
+        built && !foreign && self.is_own_file(path) && !path.contains(UNKNOWN_SPAN) && !self.changes_sources(builder)
+    }
+}
