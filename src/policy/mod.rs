@@ -188,8 +188,7 @@ impl Policy {
     }
 
     /// Screens several effects for one identity.
-    #[must_use]
-    pub fn screener<'a>(&'a self, subject: &'a Subject) -> Screener<'a> {
+    pub(crate) fn screener<'a>(&'a self, subject: &'a Subject) -> Screener<'a> {
         Screener::new(&self.inner, subject)
     }
 
@@ -212,7 +211,7 @@ impl Policy {
 }
 
 /// The policies for one identity.
-pub struct Screener<'a> {
+pub(crate) struct Screener<'a> {
     inner: &'a Inner,
     subject: &'a Subject,
     /// Digest of the subject.
@@ -248,7 +247,6 @@ impl<'a> Screener<'a> {
     }
 
     /// The findings about one effect: every violation, or one pass, or one unknown.
-    #[must_use]
     pub fn screen(&self, query: &EffectFacts) -> Vec<Finding> {
         let Self { inner, subject, .. } = self;
         let unknown = |reason: String| {

@@ -18,6 +18,7 @@ mod imports;
 mod javascript;
 mod kill;
 mod knowledge;
+mod made;
 mod makefiles;
 mod mcp;
 mod mcp_sdk;

@@ -12,6 +12,33 @@ use std::collections::HashSet;
 
 /// Most calls of one source.
 const MAX_CALLS: usize = 64;
+/// Macros of Julia that run what follows them as it is written, and nothing else.
+const MACROS: [&str; 24] = [
+    "allocated",
+    "assert",
+    "benchmark",
+    "btime",
+    "debug",
+    "elapsed",
+    "error",
+    "fastmath",
+    "inbounds",
+    "inferred",
+    "info",
+    "inline",
+    "isdefined",
+    "printf",
+    "show",
+    "simd",
+    "sprintf",
+    "test",
+    "test_throws",
+    "testset",
+    "time",
+    "timed",
+    "views",
+    "warn",
+];
 
 /// Reads the tokens of a source.
 pub fn read(language: &Language, tokens: &[Token], problems: Problems) -> Reading {
@@ -100,6 +127,10 @@ impl<'t> Reader<'t> {
                 matches!(self.get(at + 1), Some(Token::Variable(_) | Token::Word(_))) || self.is_mark(at + 1, &["&"])
             }
             ("php", "@") => true,
+            ("julia", "@") => {
+                self.named.insert(at + 1);
+                matches!(self.get(at + 1), Some(Token::Word(word)) if MACROS.contains(&word.as_str()))
+            }
             // `App\Support\Price`, `\strlen()`
             ("php", "\\") => matches!(self.get(at + 1), Some(Token::Word(_))),
             _ => false,
@@ -198,12 +229,23 @@ impl<'t> Reader<'t> {
             || language.binders.contains(&name)
             || language.is_inert(&name)
             || self.own.functions.contains(&name)
-            || own::is_bare(language, self.tokens, at, &name) && !member;
+            || own::is_bare(language, self.tokens, at, &name) && !member && !self.is_package(at);
         let juxtaposed = language.has(Syntax::Spaced)
             && matches!(self.get(at + 1), Some(Token::Text(_) | Token::Number(_) | Token::Variable(_)));
         if !known && (called || juxtaposed || member || !self.own.names.contains(&name)) {
             self.unknown(&name);
         }
+    }
+
+    /// Whether a bare word is the package that R loads: `library(processx)`.
+    fn is_package(&self, at: usize) -> bool {
+        let loads = |word: &str| matches!(word, "library" | "require" | "requireNamespace" | "attachNamespace");
+        self.is_open(at.wrapping_sub(1))
+            && matches!(self.get(at.wrapping_sub(2)), Some(Token::Word(word)) if loads(word))
+    }
+
+    fn is_open(&self, at: usize) -> bool {
+        self.get(at) == Some(&Token::Open('('))
     }
 
     /// The name of a module after a word that loads it. Returns whether there is one.
@@ -257,7 +299,10 @@ impl<'t> Reader<'t> {
         if let Some(row) = language.rows.get(&format!(".{word}")) {
             return self.row(at, row, word);
         }
+        // `FilesystemIterator::SKIP_DOTS`
+        let constant = language.has(Syntax::Upper) && own::is_bare(language, self.tokens, at, word);
         let known = language.methods.contains(word)
+            || constant && !word.chars().any(char::is_lowercase)
             || self.own.functions.contains(word)
             || self.own.names.contains(word) && self.get(at + 1) != Some(&Token::Open('('));
         if !known {

@@ -1,6 +1,8 @@
 //! Commands of database clients between SQL statements: those of psql begin with `\\`, those of sqlite3 with a dot.
 
-use super::{Output, Shell};
+use super::{Output, Shell, UNKNOWN_SPAN};
+use crate::role::Role;
+use crate::table::Bound;
 use crate::{Cause, Verb};
 
 /// What a command of a client does with its arguments.
@@ -102,6 +104,19 @@ const COMMANDS: [(&[&str], Does); 5] = [
 ];
 
 impl Shell<'_> {
+    /// Whether the database of sqlite3 is in memory, or a file that is not there before the action or that it deletes first.
+    pub(super) fn is_scratch(&self, bound: &Bound) -> bool {
+        let reads = |role: &Role| matches!(role, Role::Act { verb: Verb::Read, .. });
+        let Some((_, file, _)) = bound.arguments.iter().find(|(role, ..)| reads(role)) else { return true };
+        if matches!(file.as_str(), "" | ":memory:") {
+            return true;
+        }
+        let path = self.path(file);
+        let deleted =
+            self.reading.effects.iter().any(|effect| effect.verb == Verb::Delete && effect.target.name() == path);
+        path.starts_with('/') && !path.contains(UNKNOWN_SPAN) && (deleted || self.around.is_missing(&path))
+    }
+
     /// Adds the effects of the client's commands in a text, and returns the SQL between them.
     pub(super) fn client_commands(&mut self, text: &str, how: &str) -> String {
         let mut statements = String::with_capacity(text.len());

@@ -241,6 +241,8 @@ impl Shell<'_> {
         let arguments = respelt.as_deref().unwrap_or(arguments);
         self.may_wait(program, arguments, &stdin);
         let mut bound = row.bind(arguments);
+        let scratch = matches!(program, "sqlite3" | "sqlite") && self.is_scratch(&bound);
+        let scratch = std::mem::replace(&mut self.scratch, scratch);
         if let Some(Role::Script(language)) = bound.stdin.take()
             && !bound
                 .arguments
@@ -256,6 +258,7 @@ impl Shell<'_> {
         let files = self.files.clone();
         let from = self.reading.effects.len();
         self.effects(program, arguments, &bound, &stdin);
+        self.scratch = scratch;
         self.note_local(program, from);
         self.note_environment(program, &bound, from);
         self.note_contained(program, &bound, arguments, (from, stdin.piped));
@@ -264,6 +267,9 @@ impl Shell<'_> {
         let downloads = network || bound.arguments.iter().any(|(role, _, _)| asked(role));
         self.carries(program, &bound, &stdin, downloads, files);
         self.note_brought(&bound, from);
+        if program == "helm" {
+            self.chart(&bound, arguments);
+        }
         self.load_files(program, &bound);
         self.survey(program, arguments, &bound);
         if program == "curl" && deletes(arguments) {

@@ -152,6 +152,8 @@ pub(crate) struct Shell<'a> {
     packages: usize,
     /// Whether files are interpreted that settings name.
     naming: bool,
+    /// Whether the statements of a database client work on a database that holds nothing of value.
+    scratch: bool,
     /// Names of the containers that the current part of a list makes if it succeeds.
     created: Vec<String>,
     /// The files that programs have loaded, each with all that decides on its effects.
@@ -227,6 +229,7 @@ impl<'a> Shell<'a> {
             own_code: false,
             packages: 0,
             naming: false,
+            scratch: false,
             created: Vec::new(),
             loaded: HashSet::new(),
             surveyed: HashSet::new(),

@@ -156,3 +156,92 @@ impl FileSource for Seen<'_> {
         self.around.library()
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::Seen;
+    use crate::python::Library;
+    use crate::shell::{FileSource, Names, ReadError};
+    use std::cell::RefCell;
+
+    /// Files that note each look.
+    #[derive(Default)]
+    struct Noted(RefCell<Vec<String>>);
+
+    impl FileSource for Noted {
+        fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, ReadError> {
+            self.0.borrow_mut().push(format!("script {path}"));
+            match path {
+                "/a/long" if max < 10 => Err(ReadError::Unreadable("too long".to_owned())),
+                "/a/long" => Ok(b"0123456789".to_vec()),
+                _ => Err(ReadError::Missing(path.to_owned())),
+            }
+        }
+
+        fn folder(&self, path: &str) -> Option<bool> {
+            self.0.borrow_mut().push(format!("folder {path}"));
+            Some(path == "/a")
+        }
+
+        fn is_missing(&self, path: &str) -> bool {
+            self.0.borrow_mut().push(format!("missing {path}"));
+            !["/a/long", "/a/\u{212a}"].contains(&path)
+        }
+
+        fn names(&self, path: &str) -> Option<Names> {
+            self.0.borrow_mut().push(format!("names {path}"));
+            let files = match path {
+                "/a" => vec!["long".to_owned()],
+                "/odd" => vec!["\u{212a}".to_owned()],
+                _ => return None,
+            };
+            Some(Names { files, ..Names::default() })
+        }
+
+        fn library(&self) -> &Library {
+            static NONE: Library = Library::NONE;
+            &NONE
+        }
+    }
+
+    #[test]
+    fn each_file_is_looked_at_once() {
+        let noted = Noted::default();
+        let seen = Seen::new(&noted);
+        for _ in 0..2 {
+            assert_eq!(seen.script("/a/long", 100).unwrap(), b"0123456789");
+            assert!(seen.is_missing("/a/1") && seen.is_missing("/a/2") && seen.is_missing("/a/3"));
+            assert_eq!(seen.folder("/a"), Some(true));
+        }
+        // from here on, the names of the folder say what is missing; case may not matter to the file system
+        assert!(seen.is_missing("/a/4") && seen.script("/a/5", 1).is_err() && seen.folder("/a/6") == Some(false));
+        assert!(!seen.is_missing("/a/LONG") || noted.0.borrow().iter().any(|look| look == "missing /a/LONG"));
+        let looks = noted.0.borrow();
+        let count = |what: &str| looks.iter().filter(|look| *look == what).count();
+        assert_eq!([count("script /a/long"), count("missing /a/1"), count("folder /a"), count("names /a")], [1; 4]);
+        assert_eq!([count("missing /a/4"), count("script /a/5"), count("folder /a/6")], [0; 3]);
+    }
+
+    #[test]
+    fn what_is_too_long_once_may_be_read_with_more_room() {
+        let noted = Noted::default();
+        let seen = Seen::new(&noted);
+        assert!(matches!(seen.script("/a/long", 1), Err(ReadError::Unreadable(_))));
+        assert_eq!(seen.script("/a/long", 10).unwrap().len(), 10);
+        assert!(seen.script("/a/long", 1).is_err());
+    }
+
+    #[test]
+    fn names_that_are_not_known_completely_prove_nothing() {
+        let noted = Noted::default();
+        let seen = Seen::new(&noted);
+        for folder in ["/odd", "/closed"] {
+            for name in ["1", "2", "3", "4", "k"] {
+                seen.is_missing(&format!("{folder}/{name}"));
+            }
+            let looked = format!("missing {folder}/k");
+            assert!(noted.0.borrow().contains(&looked), "{folder}");
+        }
+    }
+}

@@ -12,6 +12,9 @@ use crate::table::Bound;
 use crate::{Cause, Detail, Effect, Target, Verb};
 use std::cell::RefCell;
 
+/// What a statement has that reaches beyond its own database.
+const BEYOND: [&str; 8] =
+    ["attach", "edit(", "fsdir", "fts3_tokenizer", "into '", "load_extension", "readfile", "writefile"];
 /// Most arguments of a program that may be the path that it computes.
 const MAX_GIVEN: usize = 32;
 
@@ -90,7 +93,14 @@ impl Shell<'_> {
                     return Output::default();
                 }
                 if crate::sql::parses(&statements) {
-                    crate::sql::extract_effects(&statements).into_iter().for_each(|effect| self.add(effect));
+                    let lower = statements.to_ascii_lowercase();
+                    let scratch = self.scratch && !BEYOND.iter().any(|word| lower.contains(word));
+                    let matters = |effect: &Effect| match effect.target.kind() {
+                        Kind::Table | Kind::Column | Kind::Dynamic => !scratch,
+                        _ => true,
+                    };
+                    let effects = crate::sql::extract_effects(&statements).into_iter().filter(matters);
+                    effects.for_each(|effect| self.add(effect));
                 } else {
                     self.foreign(language, &statements, how);
                 }

@@ -33,6 +33,28 @@ pub(super) fn reaches(text: &str) -> Option<Vec<String>> {
     Some(found)
 }
 
+/// The same of a template of a chart, in which any word stands for what is computed. One that is no manifest without its
+/// values is searched by its lines.
+pub(super) fn template_reaches(text: &str) -> Vec<String> {
+    let is_control = |line: &str| line.starts_with("{{") && line.ends_with("}}");
+    let lines: Vec<&str> = text.lines().filter(|line| !is_control(line.trim())).collect();
+    let mut plain = String::new();
+    let mut rest = lines.join("\n");
+    while let Some((before, after)) = rest.split_once("{{") {
+        plain.push_str(before);
+        plain.push('x');
+        rest = after.split_once("}}").map_or(String::new(), |(_, after)| after.to_owned());
+    }
+    plain.push_str(&rest);
+    reaches(&plain).unwrap_or_else(|| {
+        let shared = |line: &&str| {
+            let (key, value) = line.trim().trim_start_matches("- ").split_once(':').unwrap_or_default();
+            key == "hostPath" || value.trim() == "true" && (key == "privileged" || SHARED.contains(&key))
+        };
+        lines.iter().copied().filter(shared).map(|line| format!("a template with {}", line.trim())).collect()
+    })
+}
+
 /// Notes each part of a document that shares something of the node.
 fn look(value: &Value, depth: usize, found: &mut Vec<String>) {
     if depth > DEEPEST {
@@ -82,5 +104,15 @@ mod tests {
         let all = ["Pod a with hostPID", "Pod a with hostPath /", "ClusterRoleBinding b with role cluster-admin"];
         assert_eq!(reaches(grave).unwrap(), all);
         assert!(reaches("kind: [").is_none());
+    }
+
+    #[test]
+    fn templates_are_manifests_with_any_values() {
+        let template = "{{- if .Values.on }}\nkind: DaemonSet\nmetadata:\n  name: {{ .Release.Name }}-a\nspec:\n  template:\n    \
+                        spec:\n      hostNetwork: true\n      containers: [{image: \"{{ .Values.image }}\"}]\n{{- end }}\n";
+        assert_eq!(template_reaches(template), ["DaemonSet x-a with hostNetwork"]);
+        let broken = "spec:\n  {{- range .a }}{{ b }}: [\n  hostPID: true\n  privileged: false\n";
+        assert_eq!(template_reaches(broken), ["a template with hostPID: true"]);
+        assert!(template_reaches("kind: Service\nmetadata: {name: {{ .a }}}\n").is_empty());
     }
 }

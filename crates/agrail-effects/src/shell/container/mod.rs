@@ -26,6 +26,8 @@ const OVERRIDES: [&str; 4] =
     ["compose.override.yaml", "compose.override.yml", "docker-compose.override.yaml", "docker-compose.override.yml"];
 /// Longest compose file, in bytes.
 const LONGEST: usize = 64 * 1024;
+/// Most templates of a chart that are read.
+const TEMPLATES: usize = 64;
 /// Operation of a container that is confined.
 const CONFINED: &str = "confined";
 
@@ -156,14 +158,35 @@ impl Shell<'_> {
     /// Interprets a manifest of Kubernetes: a workload that reaches its node is a container that is not confined.
     pub(super) fn manifest(&mut self, text: &str, how: &str) {
         match kubernetes::reaches(text) {
-            Some(found) => {
-                for what in found {
-                    let mut effect = Effect::new(Verb::Container, Target::Named(Kind::Container, what), how);
-                    "node".clone_into(&mut effect.operation);
-                    self.add(effect);
+            Some(found) => self.reach_node(found, how),
+            None => self.unknown(Cause::Parse, how, "kubernetes"),
+        }
+    }
+
+    /// Adds what the templates of a chart of the project ask for. `words`: the arguments of helm.
+    pub(in crate::shell) fn chart(&mut self, bound: &Bound, words: &[String]) {
+        let applies = bound.subcommands.last().is_some_and(|sub| matches!(sub.as_str(), "install" | "upgrade"));
+        if !applies || words.iter().any(|word| word.starts_with("--dry-run")) {
+            return;
+        }
+        let charts: Vec<String> = words.iter().map(|word| self.path(word)).collect();
+        for chart in charts.into_iter().filter(|chart| !self.around.is_missing(&format!("{chart}/Chart.yaml"))) {
+            let folder = format!("{chart}/templates");
+            let names = self.file_names(&folder);
+            for name in names.iter().filter(|name| name.ends_with(".yaml") || name.ends_with(".yml")).take(TEMPLATES) {
+                let path = format!("{folder}/{name}");
+                for content in self.read_contents(&path).unwrap_or_default() {
+                    self.reach_node(kubernetes::template_reaches(&String::from_utf8_lossy(&content)), &path);
                 }
             }
-            None => self.unknown(Cause::Parse, how, "kubernetes"),
+        }
+    }
+
+    fn reach_node(&mut self, found: Vec<String>, how: &str) {
+        for what in found {
+            let mut effect = Effect::new(Verb::Container, Target::Named(Kind::Container, what), how);
+            "node".clone_into(&mut effect.operation);
+            self.add(effect);
         }
     }
 

@@ -161,6 +161,8 @@ impl Shell<'_> {
 
     /// Interprets one such file.
     fn load_file(&mut self, program: &str, language: &str, path: &str, operands: &[String], left: &mut usize) {
+        // recipes of the project are code of the project
+        let own = tasks::is_format(language) && self.is_untouched(path);
         for content in self.contents(path) {
             let bytes = match content {
                 Content::Before(at) => self.around.script(&at, MAX_SOURCE).ok(),
@@ -189,7 +191,7 @@ impl Shell<'_> {
             self.step(|| format!("{program} runs {path}"));
             let by_line = (language == "bash").then(|| file::shebang(&text)).flatten();
             let language = by_line.as_deref().unwrap_or(language);
-            self.certain(|shell| {
+            let run = |shell: &mut Self| {
                 // only recipes are chosen by the operands
                 let operands = if tasks::is_format(language) { operands } else { &[] };
                 shell.named_as(path, language);
@@ -200,7 +202,8 @@ impl Shell<'_> {
                     }
                     shell.script(language, &text, path)
                 });
-            });
+            };
+            self.certain(|shell| if own { shell.as_own_code(true, run) } else { run(shell) });
             if CONFIGURES.contains(&language) {
                 self.named_files(program, path, &text, left);
             }

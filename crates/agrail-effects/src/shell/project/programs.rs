@@ -92,6 +92,9 @@ impl Shell<'_> {
     pub(in crate::shell) fn note_local(&mut self, program: &str, from: usize) {
         // `pip3.11`, but not `pipx`
         let pip = program.strip_prefix("pip").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'));
+        if program == "go" {
+            return self.note_required(from);
+        }
         if !pip && !ENVIRONMENTS.contains(&program) {
             return;
         }
@@ -112,6 +115,32 @@ impl Shell<'_> {
             .collect();
         for at in added {
             if let Some(effect) = self.reading.effects.get_mut(at) {
+                "local".clone_into(&mut effect.operation);
+            }
+        }
+    }
+
+    /// Notes which modules that `go` installs or runs are those of the project: its own code names them, or it requires
+    /// them.
+    fn note_required(&mut self, from: usize) {
+        let required = || {
+            let text = |folder: &String| {
+                let path = format!("{folder}/go.mod");
+                let content =
+                    self.read_contents(&path).ok().filter(|_| self.is_untouched(&path))?.into_iter().next()?;
+                String::from_utf8(content).ok()
+            };
+            let text = self.folders().iter().find_map(text).unwrap_or_default();
+            let words = text.lines().filter_map(|line| line.trim().trim_start_matches("require ").split(' ').next());
+            words.filter(|word| word.contains('/')).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let (own, required) = (self.own_code && !self.state.privileged, required());
+        for effect in self.reading.effects.iter_mut().skip(from).filter(|effect| effect.verb == Verb::Install) {
+            let name = effect.target.name().split('@').next().unwrap_or_default();
+            let below = |module: &String| {
+                name.strip_prefix(module.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            if matches!(effect.operation.as_str(), "" | "module") && (own || required.iter().any(below)) {
                 "local".clone_into(&mut effect.operation);
             }
         }
