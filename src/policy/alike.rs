@@ -163,7 +163,7 @@ fn is_free_of_resource(value: &Value) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::{Names, Test, is_like, pattern};
     use crate::effect::{Kind, Verb};

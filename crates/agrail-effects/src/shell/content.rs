@@ -162,6 +162,13 @@ impl Shell<'_> {
         written || vague || !self.files.brought.is_empty() || !self.files.trees.is_empty()
     }
 
+    /// Whether certainly nothing is at a path yet: its folder is there, or is made by the action.
+    pub(crate) fn is_new(&self, path: &str) -> bool {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let there = folder.is_empty() || self.around.folder(folder) == Some(true) || self.is_made(folder);
+        there && self.around.is_missing(path)
+    }
+
     /// Whether nothing is at a path before the action, and it can be made only by a change whose path is not constant.
     pub(crate) fn is_hardly_made(&self, path: &str) -> bool {
         let brought = self.files.brought.iter().any(|folder| path.starts_with(folder));

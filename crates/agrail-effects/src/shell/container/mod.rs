@@ -258,7 +258,7 @@ impl Shell<'_> {
         // a folder for this task, and no link to another place
         let temporary = source.strip_prefix("/tmp/").is_some_and(|rest| !rest.is_empty())
             && self.around.resolved(&source).is_none_or(|real| real == source);
-        (inside || temporary && !source.contains([UNKNOWN_SPAN, '$'])).then(|| Mount {
+        ((inside || temporary) && !source.contains([UNKNOWN_SPAN, '$'])).then(|| Mount {
             source,
             target: tidy(&format!("/{target}")),
             read_only,

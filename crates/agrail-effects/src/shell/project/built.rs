@@ -42,6 +42,9 @@ const BUILDERS: [&str; 34] = [
     "zig",
 ];
 
+/// Endings of scripts, which no compiler makes.
+const SCRIPTS: [&str; 10] = ["bash", "lua", "mk", "php", "pl", "ps1", "py", "rb", "sh", "zsh"];
+
 impl Shell<'_> {
     /// Whether a file that cannot be read is a product of the project: a program built it, or may have, from nothing but
     /// files that the action has not touched.
@@ -71,6 +74,12 @@ impl Shell<'_> {
             }
             _ => false,
         });
-        built && !foreign && self.is_own_file(path) && !path.contains(UNKNOWN_SPAN) && !self.changes_sources(builder)
+        let is_script = path.rsplit_once('.').is_some_and(|(_, ending)| SCRIPTS.contains(&ending));
+        built
+            && !foreign
+            && !is_script
+            && self.is_own_file(path)
+            && !path.contains(UNKNOWN_SPAN)
+            && !self.changes_sources(builder)
     }
 }

@@ -40,7 +40,7 @@ impl Shell<'_> {
             .iter()
             .any(|effect| effect.verb == Verb::Delete && effect.target.name().trim_end_matches('/') == path);
         let new = path.starts_with('/') && !path.contains(UNKNOWN_SPAN) && !self.state.privileged;
-        if new && (deleted || self.around.is_missing(path)) && self.untouched(&format!("{path}/bin/python")) {
+        if new && (deleted || self.is_new(path)) && self.untouched(&format!("{path}/bin/python")) {
             self.state.environments.insert(path.to_owned());
         }
     }
