@@ -175,6 +175,8 @@ impl Shell<'_> {
                 None => {}
             },
             Some(Does::Reads) => {
+                // another database is open now
+                self.scratch = false;
                 if let Some(file) = operand() {
                     let effect = self.at(Verb::Read, &file, how);
                     self.add(effect);

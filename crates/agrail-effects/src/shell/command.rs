@@ -156,6 +156,8 @@ impl Shell<'_> {
                 return self.run_file(name, arguments, None);
             }
             base.to_owned()
+        } else if let Some(path) = self.put_into_environment(name) {
+            return self.run_file(&path, arguments, None);
         } else {
             name.clone()
         };
@@ -241,6 +243,7 @@ impl Shell<'_> {
         let arguments = respelt.as_deref().unwrap_or(arguments);
         self.may_wait(program, arguments, &stdin);
         let mut bound = row.bind(arguments);
+        self.note_sources(program, arguments);
         let scratch = matches!(program, "sqlite3" | "sqlite") && self.is_scratch(&bound);
         let scratch = std::mem::replace(&mut self.scratch, scratch);
         if let Some(Role::Script(language)) = bound.stdin.take()

@@ -152,6 +152,8 @@ pub(crate) struct Shell<'a> {
     packages: usize,
     /// Whether files are interpreted that settings name.
     naming: bool,
+    /// Whether a builder got source that is no file of the project.
+    given_sources: bool,
     /// Whether the statements of a database client work on a database that holds nothing of value.
     scratch: bool,
     /// Names of the containers that the current part of a list makes if it succeeds.
@@ -229,6 +231,7 @@ impl<'a> Shell<'a> {
             own_code: false,
             packages: 0,
             naming: false,
+            given_sources: false,
             scratch: false,
             created: Vec::new(),
             loaded: HashSet::new(),

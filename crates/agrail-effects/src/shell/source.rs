@@ -94,7 +94,8 @@ impl Shell<'_> {
                 }
                 if crate::sql::parses(&statements) {
                     let lower = statements.to_ascii_lowercase();
-                    let scratch = self.scratch && !BEYOND.iter().any(|word| lower.contains(word));
+                    self.scratch &= !BEYOND.iter().any(|word| lower.contains(word));
+                    let scratch = self.scratch;
                     let matters = |effect: &Effect| match effect.target.kind() {
                         Kind::Table | Kind::Column | Kind::Dynamic => !scratch,
                         _ => true,

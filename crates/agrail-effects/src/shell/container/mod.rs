@@ -256,7 +256,10 @@ impl Shell<'_> {
         let root = self.project_root();
         let inside = root.is_some_and(|root| moved(&source, &root, "").is_some()) && !written.starts_with('~');
         // a folder for this task, and no link to another place
-        let temporary = source.strip_prefix("/tmp/").is_some_and(|rest| !rest.is_empty())
+        let others = [".", "ssh-", "systemd-", "snap"];
+        let temporary = source
+            .strip_prefix("/tmp/")
+            .is_some_and(|rest| !rest.is_empty() && !others.iter().any(|begin| rest.starts_with(begin)))
             && self.around.resolved(&source).is_none_or(|real| real == source);
         ((inside || temporary) && !source.contains([UNKNOWN_SPAN, '$'])).then(|| Mount {
             source,

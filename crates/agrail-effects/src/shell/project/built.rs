@@ -46,6 +46,12 @@ const BUILDERS: [&str; 34] = [
 const SCRIPTS: [&str; 10] = ["bash", "lua", "mk", "php", "pl", "ps1", "py", "rb", "sh", "zsh"];
 
 impl Shell<'_> {
+    /// Notes whether a builder gets source that is no file of the project: from its input, or from another command.
+    pub(in crate::shell) fn note_sources(&mut self, program: &str, arguments: &[String]) {
+        let given = |word: &String| word == "-" || word.starts_with(['@', '<']) || word.contains("/dev/");
+        self.given_sources |= BUILDERS.contains(&program) && arguments.iter().any(given);
+    }
+
     /// Whether a file that cannot be read is a product of the project: a program built it, or may have, from nothing but
     /// files that the action has not touched.
     pub(in crate::shell) fn is_built(&self, path: &str, why: &ReadError) -> bool {
@@ -74,6 +80,9 @@ impl Shell<'_> {
             }
             _ => false,
         });
+        if self.given_sources {
+            return false;
+        }
         let is_script = path.rsplit_once('.').is_some_and(|(_, ending)| SCRIPTS.contains(&ending));
         built
             && !foreign

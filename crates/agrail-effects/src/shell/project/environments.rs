@@ -62,6 +62,17 @@ impl Shell<'_> {
         true
     }
 
+    /// The path of a program that the action has put into the environment that it made and uses.
+    pub(in crate::shell) fn put_into_environment(&self, name: &str) -> Option<String> {
+        if self.state.environments.is_empty() {
+            return None;
+        }
+        let path = self.variable("PATH");
+        let first = path.first()?.split(':').next()?;
+        let program = format!("{first}/{name}");
+        (self.is_of_environment(first) && !self.untouched(&program)).then_some(program)
+    }
+
     /// Whether a folder is the one with the programs of an environment that the action has made.
     pub(super) fn is_of_environment(&self, folder: &str) -> bool {
         folder.strip_suffix("/bin").is_some_and(|path| self.state.environments.contains(path))
