@@ -336,6 +336,10 @@ impl<'t> Reader<'t> {
     fn row(&mut self, at: usize, row: &Row, name: &str) {
         let given = arguments::of(self.language, self.tokens, at);
         let all = given.unwrap_or_default();
+        // without a file, they print
+        if self.language.name == "r" && matches!(name, "writeLines" | "dput") && all.len() < 2 {
+            return;
+        }
         let dynamic = UNKNOWN_SPAN.to_string();
         if row.role == "open" {
             return self.open(&all, name);

@@ -114,7 +114,9 @@ impl Shell<'_> {
         let path = self.path(file);
         let deleted =
             self.reading.effects.iter().any(|effect| effect.verb == Verb::Delete && effect.target.name() == path);
-        path.starts_with('/') && !path.contains(UNKNOWN_SPAN) && (deleted || self.is_new(&path))
+        let deleted = deleted && path.starts_with("/tmp/");
+        let plain = !file.starts_with("file:") && self.untouched(&path);
+        plain && path.starts_with('/') && !path.contains(UNKNOWN_SPAN) && (deleted || self.is_new(&path))
     }
 
     /// Adds the effects of the client's commands in a text, and returns the SQL between them.

@@ -196,7 +196,7 @@ impl Shell<'_> {
             if let Some(output) = self.project_program(program, arguments) {
                 return output;
             }
-            if let Some(output) = self.installed_program(program) {
+            if let Some(output) = self.installed_program(program, arguments) {
                 return output;
             }
             self.unknown(Cause::Program, program, program);
@@ -243,7 +243,7 @@ impl Shell<'_> {
         let arguments = respelt.as_deref().unwrap_or(arguments);
         self.may_wait(program, arguments, &stdin);
         let mut bound = row.bind(arguments);
-        self.note_sources(program, arguments);
+        self.note_sources(program, arguments, &stdin);
         let scratch = matches!(program, "sqlite3" | "sqlite") && self.is_scratch(&bound);
         let scratch = std::mem::replace(&mut self.scratch, scratch);
         if let Some(Role::Script(language)) = bound.stdin.take()

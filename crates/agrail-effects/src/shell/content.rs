@@ -173,8 +173,10 @@ impl Shell<'_> {
     pub(crate) fn is_hardly_made(&self, path: &str) -> bool {
         let brought = self.files.brought.iter().any(|folder| path.starts_with(folder));
         let moved = self.files.trees.iter().any(|(to, _)| below(path, to).is_some());
-        // the beginning of a path says that it is made there
-        let near = self.files.vague.iter().any(|begin| begin.contains("site-packages") || begin.ends_with(".py"));
+        // the beginning of its name says that it is made there; what comes from the network is not chosen by a program
+        let partly = |begin: &String| !begin.is_empty() && !begin.ends_with('/') && path.starts_with(begin.as_str());
+        let near = self.files.vague.iter().any(|begin| partly(begin) || begin.contains("site-packages"))
+            || self.reading.effects.iter().any(|effect| matches!(effect.verb, Verb::Connect | Verb::Send));
         !brought && !moved && !near && !self.files.files.contains_key(path) && self.around.is_missing(path)
     }
 

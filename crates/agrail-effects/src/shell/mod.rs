@@ -276,6 +276,7 @@ impl Shell<'_> {
     pub(crate) fn push(&mut self, mut effect: Effect) {
         effect.privileged |= self.state.privileged;
         effect.via = self.via.clone();
+        self.forget_environments(&effect);
         // also those that are there already
         let here = effect.operation.is_empty() && Some(effect.target.name()) == self.state.cwd.as_deref();
         self.produced.push((effect.verb, effect.verb == Verb::Execute && here));

@@ -65,6 +65,11 @@ impl Shell<'_> {
         let above = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
         self.reading.effects.iter().any(|effect| match (effect.verb, &effect.target) {
             (Verb::Execute | Verb::Install, Target::Path(folder)) => above(folder),
+            // `aws s3 cp X scripts/x.sh`
+            (Verb::Write | Verb::Overwrite | Verb::Append, Target::Path(file)) => {
+                let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+                file == path || effect.verb == Verb::Overwrite && file.trim_end_matches('/') == folder
+            }
             _ => false,
         })
     }

@@ -260,11 +260,24 @@ impl Shell<'_> {
         let temporary = source
             .strip_prefix("/tmp/")
             .is_some_and(|rest| !rest.is_empty() && !others.iter().any(|begin| rest.starts_with(begin)))
-            && self.around.resolved(&source).is_none_or(|real| real == source);
+            && self.around.resolved(&source).is_none_or(|real| real == source)
+            && ![source.as_str(), target].iter().any(|path| path.trim_end_matches('/').ends_with(".sock"))
+            && !self.is_moved(&source);
         ((inside || temporary) && !source.contains([UNKNOWN_SPAN, '$'])).then(|| Mount {
             source,
             target: tidy(&format!("/{target}")),
             read_only,
+        })
+    }
+
+    /// Whether the action links, moves or copies something to a path, or above it.
+    fn is_moved(&self, path: &str) -> bool {
+        self.reading.effects.iter().any(|effect| match (&effect.target, effect.verb) {
+            (Target::Path(to), Verb::Link | Verb::Move | Verb::Overwrite | Verb::Mount) => {
+                let begin = to.split(UNKNOWN_SPAN).next().unwrap_or_default().trim_end_matches('/');
+                moved(path, begin, "").is_some() || to.contains(UNKNOWN_SPAN) && path.starts_with(begin)
+            }
+            _ => false,
         })
     }
 

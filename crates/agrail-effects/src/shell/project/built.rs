@@ -1,7 +1,7 @@
 //! What the action builds from the project and then runs: the project's own code, in another form.
 
 use crate::shell::content::Content;
-use crate::shell::{ReadError, Shell, UNKNOWN_SPAN};
+use crate::shell::{Output, ReadError, Shell, UNKNOWN_SPAN};
 use crate::{Target, Verb};
 
 /// Programs that translate the code of a project.
@@ -42,14 +42,65 @@ const BUILDERS: [&str; 34] = [
     "zig",
 ];
 
+/// Variables that add sources, options or programs to a build.
+const SEARCHED: [&str; 14] = [
+    "CC",
+    "CFLAGS",
+    "CPATH",
+    "CPLUS_INCLUDE_PATH",
+    "CPPFLAGS",
+    "CXX",
+    "CXXFLAGS",
+    "C_INCLUDE_PATH",
+    "GOFLAGS",
+    "LDFLAGS",
+    "LD_LIBRARY_PATH",
+    "LIBRARY_PATH",
+    "NODE_PATH",
+    "RUSTFLAGS",
+];
 /// Endings of scripts, which no compiler makes.
 const SCRIPTS: [&str; 10] = ["bash", "lua", "mk", "php", "pl", "ps1", "py", "rb", "sh", "zsh"];
 
 impl Shell<'_> {
     /// Notes whether a builder gets source that is no file of the project: from its input, or from another command.
-    pub(in crate::shell) fn note_sources(&mut self, program: &str, arguments: &[String]) {
-        let given = |word: &String| word == "-" || word.starts_with(['@', '<']) || word.contains("/dev/");
-        self.given_sources |= BUILDERS.contains(&program) && arguments.iter().any(given);
+    pub(in crate::shell) fn note_sources(&mut self, program: &str, arguments: &[String], stdin: &Output) {
+        if !BUILDERS.contains(&program) || self.given_sources {
+            return;
+        }
+        let root = self.project_root().unwrap_or_default();
+        let foreign = |word: &String| {
+            let rest = word.trim_start_matches(|c: char| c == '-' || c.is_ascii_alphanumeric() || c == '_' || c == '=');
+            let outside = rest.starts_with(['/', '~']) || rest.split('/').any(|part| part == "..");
+            let path = self.path(rest);
+            outside && word.starts_with(['-', '/', '~', '.']) && path != root && !self.is_own_file(&path)
+        };
+        let given = |word: &String| {
+            let macros = word.starts_with("-D") && word.contains(['(', '"', ';', '{', '|']);
+            word == "-" || word.starts_with(['@', '<']) || word.contains("/dev/") || macros || foreign(word)
+        };
+        let set = |name: &&str| self.state.variables.contains_key(*name);
+        self.given_sources = stdin.piped || arguments.iter().any(given) || SEARCHED.iter().any(set);
+    }
+
+    /// Whether another program than a builder puts something at a path, or into its folder.
+    fn is_put(&self, path: &str, builder: impl Fn(&str) -> bool) -> bool {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let root = self.project_root().unwrap_or_default();
+        self.reading.effects.iter().any(|effect| match (&effect.target, effect.verb) {
+            (
+                Target::Path(to),
+                Verb::Write | Verb::Overwrite | Verb::Append | Verb::Move | Verb::Link | Verb::Create,
+            ) => {
+                let to = to.trim_end_matches('/');
+                let above =
+                    to != root && path.strip_prefix(to).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+                !builder(&effect.program)
+                    && effect.program != "mkdir"
+                    && (above && to != folder || to == path || to == folder && to != root)
+            }
+            _ => false,
+        })
     }
 
     /// Whether a file that cannot be read is a product of the project: a program built it, or may have, from nothing but
@@ -80,7 +131,7 @@ impl Shell<'_> {
             }
             _ => false,
         });
-        if self.given_sources {
+        if self.given_sources || self.is_put(path, builder) {
             return false;
         }
         let is_script = path.rsplit_once('.').is_some_and(|(_, ending)| SCRIPTS.contains(&ending));

@@ -45,6 +45,28 @@ impl Shell<'_> {
         }
     }
 
+    /// Forgets environments into which something else than their own tools puts files.
+    pub(in crate::shell) fn forget_environments(&mut self, effect: &Effect) {
+        let changes = matches!(
+            effect.verb,
+            Verb::Write | Verb::Append | Verb::Overwrite | Verb::Create | Verb::Move | Verb::Link | Verb::Mount
+        );
+        let program = effect.program.as_str();
+        let own = program.starts_with("pip") || matches!(program, "python" | "uv" | "virtualenv");
+        let Target::Path(path) = &effect.target else { return };
+        if self.state.environments.is_empty() || !changes || own {
+            return;
+        }
+        let (begin, open) = path.split_once(UNKNOWN_SPAN).map_or((path.as_str(), false), |(begin, _)| (begin, true));
+        let reached = |environment: &String| {
+            begin.strip_prefix(environment.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                || open && environment.starts_with(begin)
+        };
+        if self.state.environments.iter().any(reached) {
+            self.state.environments.retain(|environment| !reached(environment));
+        }
+    }
+
     /// Takes over an environment that the action has made, as its `activate` does. Whether the file is one.
     pub(in crate::shell) fn activates(&mut self, path: &str) -> bool {
         let Some(folder) = path.strip_suffix("/activate").filter(|folder| self.is_of_environment(folder)) else {
@@ -106,6 +128,12 @@ impl Shell<'_> {
     /// uses or by one of these package managers, if the program is known.
     fn has_installed(&self, program: &str, by: &[&str]) -> bool {
         let known = Table::shipped().row(program).is_some();
+        // a package from elsewhere may bring any program
+        let local = |effect: &&Effect| effect.verb == Verb::Install && effect.operation == "local";
+        let plain = |effect: &Effect| self.is_plain_package(effect.target.name());
+        if by.is_empty() && !self.reading.effects.iter().filter(local).all(plain) {
+            return false;
+        }
         self.reading.effects.iter().filter(|effect| effect.verb == Verb::Install).any(|effect| {
             let name = effect.target.name();
             let name = name.split(['@', '=', '<', '>', '[', '~']).next().unwrap_or_default();
@@ -117,15 +145,16 @@ impl Shell<'_> {
     }
 
     /// Interprets a program without a row that the action has installed: it runs the code of its package.
-    pub(in crate::shell) fn installed_program(&mut self, name: &str) -> Option<Output> {
+    pub(in crate::shell) fn installed_program(&mut self, name: &str, arguments: &[String]) -> Option<Output> {
         let path = self.variable("PATH");
         let first = path.first().and_then(|path| path.split(':').next()).unwrap_or_default();
         let by_name = self.reading.effects.iter().any(|effect| {
             let package = effect.target.name().split(['@', '=', '<', '>', '[', '~']).next().unwrap_or_default();
-            effect.verb == Verb::Install && package.rsplit('/').next() == Some(name)
+            // a dependency of the project is in no `PATH`
+            effect.verb == Verb::Install && effect.operation.is_empty() && package.rsplit('/').next() == Some(name)
         });
         let runs = by_name || self.is_of_environment(first) && self.has_installed(name, &[]);
-        if !runs || self.state.privileged || name.contains(UNKNOWN_SPAN) {
+        if !runs || self.state.privileged || name.contains(UNKNOWN_SPAN) || self.project_root().is_none() {
             return None;
         }
         self.step(|| format!("{name}: a program of a package that the action installs"));
@@ -133,6 +162,6 @@ impl Shell<'_> {
         for verb in [Verb::Execute, Verb::Write] {
             self.add(Effect::new(verb, Target::Path(folder.clone()), name));
         }
-        Some(Output::default())
+        Some(self.flag_path_arguments(arguments))
     }
 }

@@ -131,14 +131,14 @@ impl Shell<'_> {
                 String::from_utf8(content).ok()
             };
             let text = self.folders().iter().find_map(text).unwrap_or_default();
-            let words = text.lines().filter_map(|line| line.trim().trim_start_matches("require ").split(' ').next());
-            words.filter(|word| word.contains('/')).map(str::to_owned).collect::<Vec<_>>()
+            requirements(&text)
         };
         let (own, required) = (self.own_code && !self.state.privileged, required());
         for effect in self.reading.effects.iter_mut().skip(from).filter(|effect| effect.verb == Verb::Install) {
-            let name = effect.target.name().split('@').next().unwrap_or_default();
-            let below = |module: &String| {
-                name.strip_prefix(module.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            let (name, version) = effect.target.name().split_once('@').unwrap_or((effect.target.name(), ""));
+            let below = |(module, required): &(String, String)| {
+                (version.is_empty() || version == required)
+                    && name.strip_prefix(module.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             };
             if matches!(effect.operation.as_str(), "" | "module") && (own || required.iter().any(below)) {
                 "local".clone_into(&mut effect.operation);
@@ -160,6 +160,11 @@ impl Shell<'_> {
         };
         let folders = self.folders();
         folders.into_iter().take_while(|folder| *folder != self.state.home).filter(marked).last()
+    }
+
+    /// Whether a package is named as in a registry, or is the project itself.
+    pub(super) fn is_plain_package(&self, package: &str) -> bool {
+        is_named(package) && !package.ends_with(".whl") && !package.ends_with(".gz") || self.is_own_package(package)
     }
 
     /// Whether a package is a path in the working folder to which nothing in this action writes.
@@ -338,6 +343,23 @@ fn node_script(text: &str, name: &str) -> bool {
         }
         _ => false,
     }
+}
+
+/// The modules that a `go.mod` requires, with their versions.
+fn requirements(text: &str) -> Vec<(String, String)> {
+    let mut within = false;
+    let mut found = Vec::new();
+    for line in text.lines().map(str::trim) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["require", "("] => within = true,
+            [")"] => within = false,
+            ["require", module, version, ..] => found.push((module.to_owned(), version.to_owned())),
+            [module, version, ..] if within => found.push((module.to_owned(), version.to_owned())),
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Whether a package is named as registries name them: `name[extra]==1.0`.
