@@ -2,7 +2,7 @@
 //!
 //! 1. Policy texts are parsed, validated against the schema, and split into one set per verb at load.
 //! 2. [`Policy::screen`] authorises one [`EffectFacts`] (an effect with its facts) against the set of its verb.
-//!    Effects that the policies cannot tell apart are [`alike`] and get one answer.
+//!    Effects that the policies cannot tell apart get one answer (`alike`).
 //! 3. Each forbid that applies becomes a violation with the reason of its policy. If only permits apply, the outcome is
 //!    pass. If no policy applies, or evaluation fails, it is unknown. An error never becomes a pass.
 
