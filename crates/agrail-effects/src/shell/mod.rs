@@ -152,6 +152,8 @@ pub(crate) struct Shell<'a> {
     packages: usize,
     /// Whether files are interpreted that settings name.
     naming: bool,
+    /// Environments into which something else than their own tools puts files.
+    spoiled: HashSet<String>,
     /// Whether a builder got source that is no file of the project.
     given_sources: bool,
     /// Whether the statements of a database client work on a database that holds nothing of value.
@@ -231,6 +233,7 @@ impl<'a> Shell<'a> {
             own_code: false,
             packages: 0,
             naming: false,
+            spoiled: HashSet::new(),
             given_sources: false,
             scratch: false,
             created: Vec::new(),

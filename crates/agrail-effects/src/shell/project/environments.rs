@@ -62,9 +62,9 @@ impl Shell<'_> {
             begin.strip_prefix(environment.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
                 || open && environment.starts_with(begin)
         };
-        if self.state.environments.iter().any(reached) {
-            self.state.environments.retain(|environment| !reached(environment));
-        }
+        // in whatever child that happens, it holds for the others
+        let spoiled: Vec<String> = self.state.environments.iter().filter(|one| reached(one)).cloned().collect();
+        self.spoiled.extend(spoiled);
     }
 
     /// Takes over an environment that the action has made, as its `activate` does. Whether the file is one.
@@ -84,20 +84,19 @@ impl Shell<'_> {
         true
     }
 
-    /// The path of a program that the action has put into the environment that it made and uses.
+    /// The path of a program that the action has put into the first folder of `PATH`.
     pub(in crate::shell) fn put_into_environment(&self, name: &str) -> Option<String> {
-        if self.state.environments.is_empty() {
-            return None;
-        }
-        let path = self.variable("PATH");
+        let path = self.state.variables.get("PATH")?;
         let first = path.first()?.split(':').next()?;
         let program = format!("{first}/{name}");
-        (self.is_of_environment(first) && !self.untouched(&program)).then_some(program)
+        let known = first.starts_with('/') && !first.contains(UNKNOWN_SPAN);
+        (known && !self.untouched(&program)).then_some(program)
     }
 
     /// Whether a folder is the one with the programs of an environment that the action has made.
     pub(super) fn is_of_environment(&self, folder: &str) -> bool {
-        folder.strip_suffix("/bin").is_some_and(|path| self.state.environments.contains(path))
+        let made = |path: &str| self.state.environments.contains(path) && !self.spoiled.contains(path);
+        folder.strip_suffix("/bin").is_some_and(made)
     }
 
     /// Interprets the program at a path that will be there when it runs: in an environment that the action has made, or
