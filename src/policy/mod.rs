@@ -214,22 +214,22 @@ impl Policy {
 pub(crate) struct Screener<'a> {
     inner: &'a Inner,
     subject: &'a Subject,
-    /// Digest of the subject.
-    digest: [u8; 32],
+    /// Digest of the subject; without one, no answer is kept.
+    digest: Option<[u8; 32]>,
     who: Result<Entity, RequestError>,
 }
 
 impl<'a> Screener<'a> {
     fn new(inner: &'a Inner, subject: &'a Subject) -> Self {
-        let digest = Sha256::digest(serde_json::to_vec(subject).unwrap_or_default()).into();
+        let digest = serde_json::to_vec(subject).ok().map(|bytes| Sha256::digest(bytes).into());
         Self { inner, subject, digest, who: request::principal(&inner.words, subject) }
     }
 
     /// The answer of Cedar about one effect, or why there is none. Effects that are alike get one answer.
     fn answer(&self, part: &Policies, query: &EffectFacts) -> Result<Arc<Answer>, String> {
         let inner = self.inner;
-        let shape = part.names().shape(self.digest, self.subject, query);
-        if let Some(known) = inner.answers.get(&shape) {
+        let shape = self.digest.map(|digest| part.names().shape(digest, self.subject, query));
+        if let Some(known) = shape.as_ref().and_then(|shape| inner.answers.get(shape)) {
             return Ok(known);
         }
         let not_built = |problem: &RequestError| format!("the policy request could not be built: {problem}");
@@ -242,7 +242,9 @@ impl<'a> Screener<'a> {
         }
         let reasons = response.diagnostics().reason().cloned().collect();
         let answer = Arc::new(Answer { decision: response.decision(), reasons });
-        inner.answers.insert(shape, Arc::clone(&answer));
+        if let Some(shape) = shape {
+            inner.answers.insert(shape, Arc::clone(&answer));
+        }
         Ok(answer)
     }
 

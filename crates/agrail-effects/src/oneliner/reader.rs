@@ -229,7 +229,7 @@ impl<'t> Reader<'t> {
             || language.binders.contains(&name)
             || language.is_inert(&name)
             || self.own.functions.contains(&name)
-            || own::is_bare(language, self.tokens, at, &name) && !member && !self.is_package(at);
+            || own::is_bare(language, self.tokens, at, &name) && !member && !self.is_handed_on(at);
         let juxtaposed = language.has(Syntax::Spaced)
             && matches!(self.get(at + 1), Some(Token::Text(_) | Token::Number(_) | Token::Variable(_)));
         if !known && (called || juxtaposed || member || !self.own.names.contains(&name)) {
@@ -237,8 +237,11 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Whether a bare word is the package that R loads: `library(processx)`.
-    fn is_package(&self, at: usize) -> bool {
+    /// Whether a bare word of R is more than a value: the package of `library(processx)`, the function of `FUN = write`.
+    fn is_handed_on(&self, at: usize) -> bool {
+        if self.language.name == "r" && matches!(self.before(at), Some(Token::Label(_))) {
+            return true;
+        }
         let loads = |word: &str| matches!(word, "library" | "require" | "requireNamespace" | "attachNamespace");
         self.is_open(at.wrapping_sub(1))
             && matches!(self.get(at.wrapping_sub(2)), Some(Token::Word(word)) if loads(word))

@@ -45,7 +45,7 @@ pub struct Names {
     pub folders: Vec<String>,
     /// Files, without links.
     pub files: Vec<String>,
-    /// All others: links, and names that are not UTF-8, in which U+FFFD replaces what is not.
+    /// All others: links, and names that are not UTF-8 (their invalid bytes are replaced by U+FFFD).
     pub others: Vec<String>,
 }
 

@@ -104,8 +104,11 @@ const COMMANDS: [(&[&str], Does); 5] = [
 ];
 
 impl Shell<'_> {
-    /// Whether the database of sqlite3 is in memory, or a file that is not there before the action or that it deletes first.
-    pub(super) fn is_scratch(&self, bound: &Bound) -> bool {
+    /// Whether the database of sqlite3 is in memory, in a new file, or in one below `/tmp` that the action has deleted.
+    pub(super) fn is_scratch(&self, program: &str, bound: &Bound) -> bool {
+        if !matches!(program, "sqlite3" | "sqlite") {
+            return false;
+        }
         let reads = |role: &Role| matches!(role, Role::Act { verb: Verb::Read, .. });
         let Some((_, file, _)) = bound.arguments.iter().find(|(role, ..)| reads(role)) else { return true };
         if matches!(file.as_str(), "" | ":memory:") {

@@ -156,7 +156,7 @@ impl Shell<'_> {
                 return self.run_file(name, arguments, None);
             }
             base.to_owned()
-        } else if let Some(path) = self.put_into_environment(name) {
+        } else if let Some(path) = self.put_into_path(name) {
             return self.run_file(&path, arguments, None);
         } else {
             name.clone()
@@ -244,7 +244,7 @@ impl Shell<'_> {
         self.may_wait(program, arguments, &stdin);
         let mut bound = row.bind(arguments);
         self.note_sources(program, arguments, &stdin);
-        let scratch = matches!(program, "sqlite3" | "sqlite") && self.is_scratch(&bound);
+        let scratch = self.is_scratch(program, &bound);
         let scratch = std::mem::replace(&mut self.scratch, scratch);
         if let Some(Role::Script(language)) = bound.stdin.take()
             && !bound

@@ -162,6 +162,11 @@ impl Shell<'_> {
         written || vague || !self.files.brought.is_empty() || !self.files.trees.is_empty()
     }
 
+    /// Whether the action itself puts a file at exactly this path.
+    pub(crate) fn puts(&self, path: &str) -> bool {
+        self.files.files.contains_key(path)
+    }
+
     /// Whether certainly nothing is at a path yet: its folder is there, or is made by the action.
     pub(crate) fn is_new(&self, path: &str) -> bool {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -173,10 +178,14 @@ impl Shell<'_> {
     pub(crate) fn is_hardly_made(&self, path: &str) -> bool {
         let brought = self.files.brought.iter().any(|folder| path.starts_with(folder));
         let moved = self.files.trees.iter().any(|(to, _)| below(path, to).is_some());
-        // the beginning of its name says that it is made there; what comes from the network is not chosen by a program
+        // the beginning of its name says that it is made there; a typed copy or a download is not chosen by a program
         let partly = |begin: &String| !begin.is_empty() && !begin.ends_with('/') && path.starts_with(begin.as_str());
         let near = self.files.vague.iter().any(|begin| partly(begin) || begin.contains("site-packages"))
-            || self.reading.effects.iter().any(|effect| matches!(effect.verb, Verb::Connect | Verb::Send));
+            || self.reading.effects.iter().any(|effect| {
+                let typed = effect.via.is_empty() && effect.dynamic();
+                matches!(effect.verb, Verb::Connect | Verb::Send)
+                    || typed && matches!(effect.verb, Verb::Write | Verb::Overwrite | Verb::Move | Verb::Link)
+            });
         !brought && !moved && !near && !self.files.files.contains_key(path) && self.around.is_missing(path)
     }
 

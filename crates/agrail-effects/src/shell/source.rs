@@ -14,7 +14,7 @@ use std::cell::RefCell;
 
 /// What a statement has that reaches beyond its own database.
 const BEYOND: [&str; 8] =
-    ["attach", "edit(", "fsdir", "fts3_tokenizer", "into '", "load_extension", "readfile", "writefile"];
+    ["attach", "edit(", "fsdir", "fts3_tokenizer", "load_extension", "readfile", "vacuum", "writefile"];
 /// Most arguments of a program that may be the path that it computes.
 const MAX_GIVEN: usize = 32;
 

@@ -33,8 +33,8 @@ pub(super) fn reaches(text: &str) -> Option<Vec<String>> {
     Some(found)
 }
 
-/// The same of a template of a chart, in which any word stands for what is computed. One that is no manifest without its
-/// values is searched by its lines.
+/// What the template of a Helm chart asks for, with a placeholder for each value. If it does not parse in this form, single
+/// lines of it are searched.
 pub(super) fn template_reaches(text: &str) -> Vec<String> {
     let is_control = |line: &str| line.starts_with("{{") && line.ends_with("}}");
     let lines: Vec<&str> = text.lines().filter(|line| !is_control(line.trim())).collect();

@@ -260,7 +260,7 @@ impl Shell<'_> {
         let temporary = source
             .strip_prefix("/tmp/")
             .is_some_and(|rest| !rest.is_empty() && !others.iter().any(|begin| rest.starts_with(begin)))
-            && self.around.resolved(&source).is_none_or(|real| real == source)
+            && self.around.resolved(&source).map_or_else(|| self.around.is_missing(&source), |real| real == source)
             && ![source.as_str(), target].iter().any(|path| path.trim_end_matches('/').ends_with(".sock"))
             && !self.is_moved(&source);
         ((inside || temporary) && !source.contains([UNKNOWN_SPAN, '$'])).then(|| Mount {

@@ -70,10 +70,13 @@ impl Shell<'_> {
         }
         let root = self.project_root().unwrap_or_default();
         let foreign = |word: &String| {
-            let rest = word.trim_start_matches(|c: char| c == '-' || c.is_ascii_alphanumeric() || c == '_' || c == '=');
-            let outside = rest.starts_with(['/', '~']) || rest.split('/').any(|part| part == "..");
-            let path = self.path(rest);
-            outside && word.starts_with(['-', '/', '~', '.']) && path != root && !self.is_own_file(&path)
+            // `-I/a`, `--file=/a`, `out=/a`
+            let value = word.split_once('=').map_or(word.as_str(), |(_, value)| value);
+            let is_option = |c: char| c == '-' || c == '_' || c.is_ascii_alphanumeric();
+            let value = if value.starts_with('-') { value.trim_start_matches(is_option) } else { value };
+            let outside = value.starts_with(['/', '~']) || value.split('/').any(|part| part == "..");
+            let path = self.path(value);
+            outside && path != root && !self.is_own_file(&path)
         };
         let given = |word: &String| {
             let macros = word.starts_with("-D") && word.contains(['(', '"', ';', '{', '|']);
@@ -83,9 +86,8 @@ impl Shell<'_> {
         self.given_sources = stdin.piped || arguments.iter().any(given) || SEARCHED.iter().any(set);
     }
 
-    /// Whether another program than a builder puts something at a path, or into its folder.
+    /// Whether another program than a builder puts something at a path, or into a folder above it in the project.
     fn is_put(&self, path: &str, builder: impl Fn(&str) -> bool) -> bool {
-        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let root = self.project_root().unwrap_or_default();
         self.reading.effects.iter().any(|effect| match (&effect.target, effect.verb) {
             (
@@ -93,11 +95,8 @@ impl Shell<'_> {
                 Verb::Write | Verb::Overwrite | Verb::Append | Verb::Move | Verb::Link | Verb::Create,
             ) => {
                 let to = to.trim_end_matches('/');
-                let above =
-                    to != root && path.strip_prefix(to).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-                !builder(&effect.program)
-                    && effect.program != "mkdir"
-                    && (above && to != folder || to == path || to == folder && to != root)
+                let above = path.strip_prefix(to).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+                above && to != root && !builder(&effect.program) && effect.program != "mkdir"
             }
             _ => false,
         })
@@ -125,7 +124,7 @@ impl Shell<'_> {
         };
         let root = self.project_root().unwrap_or_default();
         let foreign = self.reading.effects.iter().any(|effect| match &effect.target {
-            // code from elsewhere goes into what it builds
+            // it builds code from outside the project
             Target::Path(source) if matches!(effect.verb, Verb::Read | Verb::Execute) => {
                 builder(&effect.program) && *source != root && !self.is_own_file(source)
             }

@@ -77,20 +77,19 @@ impl Shell<'_> {
         }
         let before = self.variable("PATH").into_iter().next().unwrap_or_else(|| UNKNOWN_SPAN.to_string());
         self.state.variables.insert("PATH".to_owned(), vec![format!("{folder}:{before}")]);
-        let environment = folder.trim_end_matches("/bin").to_owned();
+        let environment = folder.strip_suffix("/bin").unwrap_or(folder).to_owned();
         self.state.variables.insert("VIRTUAL_ENV".to_owned(), vec![environment]);
         self.state.exported.extend(["PATH", "VIRTUAL_ENV"].map(str::to_owned));
-        self.state.functions.insert("deactivate".to_owned(), "unset VIRTUAL_ENV".to_owned());
+        self.state.functions.insert("deactivate".to_owned(), "unset VIRTUAL_ENV PATH".to_owned());
         true
     }
 
     /// The path of a program that the action has put into the first folder of `PATH`.
-    pub(in crate::shell) fn put_into_environment(&self, name: &str) -> Option<String> {
+    pub(in crate::shell) fn put_into_path(&self, name: &str) -> Option<String> {
         let path = self.state.variables.get("PATH")?;
         let first = path.first()?.split(':').next()?;
         let program = format!("{first}/{name}");
-        let known = first.starts_with('/') && !first.contains(UNKNOWN_SPAN);
-        (known && !self.untouched(&program)).then_some(program)
+        self.puts(&program).then_some(program)
     }
 
     /// Whether a folder is the one with the programs of an environment that the action has made.
@@ -117,42 +116,34 @@ impl Shell<'_> {
             if by.is_empty() || !self.around.is_missing(path) || !self.has_installed(program, &by) {
                 return None;
             }
-        } else if Table::shipped().row(program).is_none() && !self.has_installed(program, &[]) {
+        } else if Table::shipped().row(program).is_none() && !self.has_packages() {
             return None;
         }
         Some(self.first_in_path(folder, |shell| shell.run_named(program, arguments, stdin.clone())))
     }
 
-    /// Whether the action has installed a program before: one of its name, or any package into the environment that it
-    /// uses or by one of these package managers, if the program is known.
+    /// Whether one of these package managers has installed a package of that name in this action, or any, if the program is
+    /// a known one.
     fn has_installed(&self, program: &str, by: &[&str]) -> bool {
         let known = Table::shipped().row(program).is_some();
-        // a package from elsewhere may bring any program
-        let local = |effect: &&Effect| effect.verb == Verb::Install && effect.operation == "local";
-        let plain = |effect: &Effect| self.is_plain_package(effect.target.name());
-        if by.is_empty() && !self.reading.effects.iter().filter(local).all(plain) {
-            return false;
-        }
         self.reading.effects.iter().filter(|effect| effect.verb == Verb::Install).any(|effect| {
-            let name = effect.target.name();
-            let name = name.split(['@', '=', '<', '>', '[', '~']).next().unwrap_or_default();
-            let manager = by.iter().any(|by| effect.program.starts_with(by));
-            name.rsplit('/').next() == Some(program) && (manager || by.is_empty())
-                || by.is_empty() && effect.operation == "local"
-                || manager && known
+            let name = effect.target.name().split(['@', '=', '<', '>', '[', '~']).next().unwrap_or_default();
+            by.iter().any(|by| effect.program.starts_with(by)) && (known || name.rsplit('/').next() == Some(program))
         })
     }
 
-    /// Interprets a program without a row that the action has installed: it runs the code of its package.
+    /// Whether the action has installed packages for the project, and none from elsewhere, which may bring any program.
+    fn has_packages(&self) -> bool {
+        let local = |effect: &&Effect| effect.verb == Verb::Install && effect.operation == "local";
+        let mut packages = self.reading.effects.iter().filter(local).map(|effect| effect.target.name()).peekable();
+        packages.peek().is_some() && packages.all(|package| self.is_plain_package(package))
+    }
+
+    /// Interprets a program without a row from the environment in use: it runs the code of a package.
     pub(in crate::shell) fn installed_program(&mut self, name: &str, arguments: &[String]) -> Option<Output> {
         let path = self.variable("PATH");
         let first = path.first().and_then(|path| path.split(':').next()).unwrap_or_default();
-        let by_name = self.reading.effects.iter().any(|effect| {
-            let package = effect.target.name().split(['@', '=', '<', '>', '[', '~']).next().unwrap_or_default();
-            // a dependency of the project is in no `PATH`
-            effect.verb == Verb::Install && effect.operation.is_empty() && package.rsplit('/').next() == Some(name)
-        });
-        let runs = by_name || self.is_of_environment(first) && self.has_installed(name, &[]);
+        let runs = self.is_of_environment(first) && self.has_packages();
         if !runs || self.state.privileged || name.contains(UNKNOWN_SPAN) || self.project_root().is_none() {
             return None;
         }

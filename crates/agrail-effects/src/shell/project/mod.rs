@@ -4,7 +4,7 @@
 //! 2. [`scripts`] of `package.json`, [`make`] recipes and [`wrapper`] scripts of build tools are interpreted like any other
 //!    script. [`workspace`] finds the members of a workspace.
 //! 3. [`entry`]: scripts with which a framework starts. [`environments`]: what the action itself makes and installs,
-//!    [`built`]: what it builds.
+//!    [`built`] the products of a build in the same action.
 //! 4. [`loaded`]: files that a program runs as code, as its row lists them; recipes of task runners are read by [`tasks`].
 //! 5. [`survey`] searches what a program may load in any language ([`index`], [`text`]) for what such code seldom names
 //!    ([`suspect`]), and the settings and lock files of package managers for addresses that nobody has chosen ([`registries`]).

@@ -2,6 +2,7 @@
 
 use crate::shell::command::PROGRAM_FOLDERS;
 use crate::shell::content::Content;
+use crate::shell::registry::is_foreign;
 use crate::shell::{Output, Shell, UNKNOWN_SPAN};
 use crate::{Effect, Target, Verb};
 use serde_json::Value as Json;
@@ -120,8 +121,8 @@ impl Shell<'_> {
         }
     }
 
-    /// Notes which modules that `go` installs or runs are those of the project: its own code names them, or it requires
-    /// them.
+    /// Notes which modules that `go` installs or runs are those of the project: it requires them, or its own code names them
+    /// at a host that many share.
     fn note_required(&mut self, from: usize) {
         let required = || {
             let text = |folder: &String| {
@@ -140,7 +141,8 @@ impl Shell<'_> {
                 (version.is_empty() || version == required)
                     && name.strip_prefix(module.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             };
-            if matches!(effect.operation.as_str(), "" | "module") && (own || required.iter().any(below)) {
+            let named = own && !is_foreign(&format!("https://{name}"));
+            if matches!(effect.operation.as_str(), "" | "module") && (named || required.iter().any(below)) {
                 "local".clone_into(&mut effect.operation);
             }
         }
