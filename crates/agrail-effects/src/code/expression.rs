@@ -1,7 +1,7 @@
 //! What a program consists of, whatever its language: expressions, variables, functions, calls.
 
 use crate::reading::Problems;
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// An expression, as far as its value can matter to an effect.

@@ -3,7 +3,7 @@
 use super::arguments::{Argument, Target};
 use super::expression::Expression;
 use super::values::{Items, Value, Values};
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 /// Methods that call a function with each element of their list.
 pub const EACH: [&str; 8] = ["forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap"];

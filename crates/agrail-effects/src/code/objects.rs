@@ -4,7 +4,7 @@ use super::arguments::{Argument, Target};
 use super::expression::{Call, Expression};
 use super::values::{Items, Value, Values, include};
 use crate::UNKNOWN_SPAN;
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 
 /// Methods that add elements at the end of a list, and those that change its order or length.
 const ADD: [&str; 1] = ["push"];

@@ -8,7 +8,7 @@ use super::row::{Row, Special};
 use super::values::Value;
 use crate::reading::quote;
 use crate::{Attribute, Detail, UNKNOWN_SPAN};
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 impl<'p> Effects<'p> {
     /// Reports the effects of a call.
@@ -233,7 +233,7 @@ impl<'p> Effects<'p> {
 
     /// Variables that the options set for a program.
     fn variables(&mut self, target: &Target<'p>) -> Vec<(String, String)> {
-        let (mut all, mut seen) = (Vec::new(), HashSet::new());
+        let (mut all, mut seen) = (Vec::new(), HashSet::default());
         let mut open = self.values.option(&target.arguments, "env").unwrap_or_default();
         while let Some(value) = open.pop() {
             match value {

@@ -4,7 +4,7 @@
 //! or a part of it is listed as such; otherwise it is unknown.
 
 use super::row::{Names, Row};
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 static JAVASCRIPT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/javascript.bin"));

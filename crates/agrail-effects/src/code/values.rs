@@ -9,7 +9,7 @@ use super::objects::Changes;
 use super::table::{Entry, Table};
 use crate::reading::Problems;
 use crate::{Cause, UNKNOWN_SPAN};
-use std::collections::HashSet;
+use foldhash::HashSet;
 use std::rc::Rc;
 
 /// Most texts, and most other values, of one expression.
@@ -180,8 +180,8 @@ impl<'p> Values<'p> {
             changes: Changes::default(),
             variables: program.variables.iter().map(|_| Vec::new()).collect(),
             results: program.calls.iter().map(|_| Vec::new()).collect(),
-            active: HashSet::new(),
-            looked_up: HashSet::new(),
+            active: HashSet::default(),
+            looked_up: HashSet::default(),
             changed: false,
             loose: ["__proto__", "prototype"]
                 .iter()
@@ -486,7 +486,7 @@ impl<'p> Values<'p> {
     /// Everything that an expression may be or contain, lists and objects opened.
     pub fn within(&mut self, expression: &'p Expression) -> Vec<Value<'p>> {
         let mut all = self.of(expression);
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let mut at = 0;
         while let Some(value) = all.get(at).cloned() {
             at += 1;

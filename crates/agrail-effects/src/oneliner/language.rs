@@ -1,7 +1,8 @@
 //! What is known about a language: its marks and its vocabulary.
 
 use super::description::{Description, Quote, Syntax};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 /// The descriptions by name, compiled by `build.rs`.

@@ -3,7 +3,7 @@
 use super::description::Syntax;
 use super::language::Language;
 use super::lexer::Token;
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 
 /// What the source defines.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub struct Own {
 /// Finds all definitions.
 pub fn find(language: &Language, tokens: &[Token]) -> Own {
     let mut own = Own { joins: language.joins.clone(), same: language.same.clone(), ..Own::default() };
-    let mut values: HashMap<String, Vec<Option<String>>> = HashMap::new();
+    let mut values: HashMap<String, Vec<Option<String>>> = HashMap::default();
     for (at, token) in tokens.iter().enumerate() {
         match token {
             Token::Word(word) if language.functions.contains(word) => own.function(language, tokens, at),

@@ -8,7 +8,7 @@ use super::own::{self, Own};
 use super::redirects;
 use crate::reading::{Call, MODULE, MODULE_FOLDER, Problems, Reading, quote};
 use crate::{Cause, Detail, UNKNOWN_SPAN};
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 /// Most calls of one source.
 const MAX_CALLS: usize = 64;
@@ -43,7 +43,7 @@ const MACROS: [&str; 24] = [
 /// Reads the tokens of a source.
 pub fn read(language: &Language, tokens: &[Token], problems: Problems) -> Reading {
     let own = own::find(language, tokens);
-    let mut reader = Reader { language, tokens, own, calls: Vec::new(), problems, named: HashSet::new() };
+    let mut reader = Reader { language, tokens, own, calls: Vec::new(), problems, named: HashSet::default() };
     if language.has(Syntax::Redirects) {
         for (role, target) in redirects::find(&reader.own, tokens) {
             reader.emit(role, target, false, "a redirection");

@@ -6,10 +6,10 @@ use super::statements::{field, named};
 use super::table::Entry;
 use super::values::{self, Class, Function, UNKNOWN_SPAN, Value, either, list};
 use super::{Frame, Reader, Source};
+use crate::tree::Node;
 use crate::{Attribute, Cause, Detail};
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 use std::rc::Rc;
-use tree_sitter::Node;
 
 /// Deepest nesting of calls between functions of the program.
 const MAX_CALL_DEPTH: usize = 20;
@@ -189,8 +189,8 @@ impl Reader<'_> {
         self.frames.push(Frame {
             function: id,
             base,
-            globals: HashSet::new(),
-            nonlocals: HashSet::new(),
+            globals: HashSet::default(),
+            nonlocals: HashSet::default(),
             returned: None,
             yielded: None,
             forks: self.forks,
@@ -214,7 +214,7 @@ impl Reader<'_> {
     }
 
     fn bind(&mut self, src: &Rc<Source>, node: Node<'_>, args: Args) -> HashMap<String, Value> {
-        let (mut bound, mut at) = (HashMap::new(), 0);
+        let (mut bound, mut at) = (HashMap::default(), 0);
         let mut named_only = vec![];
         for parameter in field(node, "parameters").map(named).unwrap_or_default() {
             let inner = if parameter.kind() == "typed_parameter" {

@@ -5,8 +5,8 @@ use super::operators::Compared;
 use super::statements::{field, fields, named};
 use super::values::{self, Value, either, list, many};
 use super::{Reader, Source};
+use crate::tree::Node;
 use std::rc::Rc;
-use tree_sitter::Node;
 
 /// The items that a comprehension has made so far.
 #[derive(Default)]

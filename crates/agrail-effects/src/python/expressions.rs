@@ -5,8 +5,8 @@ use super::statements::{field, named};
 use super::strings::integer;
 use super::values::{self, Value, binary, either, lift, list, many, text};
 use super::{Reader, Source};
+use crate::tree::Node;
 use std::rc::Rc;
-use tree_sitter::Node;
 
 impl Reader<'_> {
     pub(super) fn expr(&mut self, src: &Rc<Source>, node: Node<'_>) -> Value {

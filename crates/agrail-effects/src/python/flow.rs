@@ -4,9 +4,9 @@ use super::operators::Compared;
 use super::statements::{field, fields, named};
 use super::values::{self, Value, either, many};
 use super::{Flow, Reader, Source};
-use std::collections::HashMap;
+use crate::tree::Node;
+use foldhash::HashMap;
 use std::rc::Rc;
-use tree_sitter::Node;
 
 /// Assumed rounds of an endless loop: at full speed, paced by `sleep`, waiting for an event.
 const ENDLESS: f64 = 1e9;
@@ -151,7 +151,7 @@ fn idle(src: &Source, body: Node<'_>) -> bool {
 impl Reader<'_> {
     /// Undoes all assignments since `mark` and returns the values they had made.
     pub(super) fn undo(&mut self, mark: usize) -> HashMap<(usize, String), Option<Value>> {
-        let mut made = HashMap::new();
+        let mut made = HashMap::default();
         while self.journal.len() > mark {
             let Some((scope, name, old)) = self.journal.pop() else { break };
             let Some(variables) = self.variables(scope) else { continue };

@@ -4,8 +4,8 @@ use super::row::Constant;
 use super::statements::{field, fields};
 use super::values::{self, UNKNOWN_SPAN, Value, either, lift, many, text};
 use super::{Reader, Source};
+use crate::tree::Node;
 use std::rc::Rc;
-use tree_sitter::Node;
 
 /// Modules that other modules import, which makes them attributes of the importing module.
 const IMPORTED: [&str; 10] =
@@ -120,9 +120,9 @@ impl Reader<'_> {
             && only.kind() == "slice"
         {
             let mut ends = [None, None, None];
-            let (mut at, mut cursor) = (0, only.walk());
+            let mut at = 0;
             let mut known = true;
-            for part in only.children(&mut cursor) {
+            for part in only.children() {
                 if part.kind() == ":" {
                     at += 1;
                     continue;

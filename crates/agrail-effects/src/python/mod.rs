@@ -37,12 +37,12 @@ mod variables;
 
 use crate::reading::{Call, LIBRARY, Loader, NoModules, Problems, Reading, quote};
 use crate::tree::{self, Grammar};
+use crate::tree::{Node, Tree};
 use crate::{Cause, Detail};
+use foldhash::{HashMap, HashSet};
 use modules::Modules;
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use table::{Entry, Table};
-use tree_sitter::{Node, Tree};
 use values::{Class, Function, UNKNOWN_SPAN, Value};
 
 pub(crate) use data::STATEMENT;
@@ -184,17 +184,17 @@ impl<'t> Reader<'t> {
             calls: vec![],
             problems: Problems::default(),
             sources: vec![],
-            scopes: vec![HashMap::new()],
+            scopes: vec![HashMap::default()],
             frames: vec![],
             journal: vec![],
             defined: vec![],
-            called: HashSet::new(),
+            called: HashSet::default(),
             starred: vec![],
             compared: vec![],
             all_processes: false,
             weight: 1.0,
             unrolled: 1,
-            grown: HashMap::new(),
+            grown: HashMap::default(),
             again: false,
             forks: 0,
             cwd: None,

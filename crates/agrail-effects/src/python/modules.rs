@@ -4,7 +4,7 @@ use super::values::{Class, Function, Value, either, text};
 use super::{Reader, Source, statements};
 use crate::Cause;
 use crate::reading::{Loaded, Loader};
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Modules that run before the program begins: no file of the project takes their place.
@@ -68,11 +68,11 @@ impl<'t> Modules<'t> {
         Modules {
             loader,
             roots,
-            known: HashMap::new(),
+            known: HashMap::default(),
             all: vec![program],
             current: 0,
-            made: HashSet::new(),
-            exposed: HashSet::new(),
+            made: HashSet::default(),
+            exposed: HashSet::default(),
         }
     }
 
@@ -204,7 +204,7 @@ impl Reader<'_> {
             return None;
         }
         let name = path.rsplit('/').next().unwrap_or_default();
-        let globals = HashMap::from([("__name__".to_owned(), text(name))]);
+        let globals = HashMap::from_iter([("__name__".to_owned(), text(name))]);
         self.modules.all.push(Module { path: path.to_owned(), is_package, globals });
         let module = self.modules.all.len() - 1;
         self.modules.known.insert(path.to_owned(), module);

@@ -3,8 +3,8 @@
 use super::statements::{field, fields, named};
 use super::values::{UNKNOWN_SPAN, Value, binary, either, lift};
 use super::{Reader, Source};
+use crate::tree::Node;
 use std::rc::Rc;
-use tree_sitter::Node;
 
 /// Texts that a condition compares with unknown values.
 #[derive(Default)]

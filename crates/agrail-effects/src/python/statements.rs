@@ -4,29 +4,20 @@ use super::calls::{Args, acts};
 use super::values::{self, Value, either};
 use super::{Flow, Frame, Reader, Source};
 use crate::Cause;
-use std::collections::{HashMap, HashSet};
+use crate::tree::Node;
+use foldhash::{HashMap, HashSet};
 use std::rc::Rc;
-use std::sync::LazyLock;
-use tree_sitter::{Language, Node};
 
 pub(super) fn named(node: Node<'_>) -> Vec<Node<'_>> {
-    let mut cursor = node.walk();
-    node.named_children(&mut cursor).filter(|n| !matches!(n.kind(), "comment" | "line_continuation")).collect()
+    node.named_children().filter(|n| !matches!(n.kind(), "comment" | "line_continuation")).collect()
 }
 
 pub(super) fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
-    static IDS: LazyLock<HashMap<String, u16>> = LazyLock::new(|| {
-        let language = Language::from(tree_sitter_python::LANGUAGE);
-        let last = u16::try_from(language.field_count()).unwrap_or(u16::MAX);
-        (1..=last).filter_map(|id| Some((language.field_name_for_id(id)?.to_owned(), id))).collect()
-    });
-    // by number, because by name the parser searches all names
-    node.child_by_field_id(*IDS.get(name)?)
+    node.child_by_field_name(name)
 }
 
 pub(super) fn fields<'t>(node: Node<'t>, name: &str) -> Vec<Node<'t>> {
-    let mut cursor = node.walk();
-    node.children_by_field_name(name, &mut cursor).collect()
+    node.children_by_field_name(name).collect()
 }
 
 impl Reader<'_> {
@@ -188,7 +179,7 @@ impl Reader<'_> {
 
     fn class(&mut self, src: &Rc<Source>, node: Node<'_>) {
         let (Some(name), Some(body)) = (field(node, "name"), field(node, "body")) else { return };
-        let (mut base, mut members) = (None, HashMap::new());
+        let (mut base, mut members) = (None, HashMap::default());
         for parent in field(node, "superclasses").map(named).unwrap_or_default() {
             if parent.kind() == "keyword_argument" {
                 continue;
@@ -205,13 +196,13 @@ impl Reader<'_> {
         let frame = Frame {
             function: (usize::MAX, node.start_byte()),
             base: self.scopes.len(),
-            globals: HashSet::new(),
-            nonlocals: HashSet::new(),
+            globals: HashSet::default(),
+            nonlocals: HashSet::default(),
             returned: None,
             yielded: None,
             forks: 0,
         };
-        self.scopes.push(HashMap::new());
+        self.scopes.push(HashMap::default());
         self.frames.push(frame);
         let defined = self.defined.len();
         self.block(src, body);

@@ -3,8 +3,8 @@
 use super::statements::{field, named};
 use super::values::{self, UNKNOWN_SPAN, Value, binary, either, lift, text};
 use super::{Reader, Source};
+use crate::tree::Node;
 use std::rc::Rc;
-use tree_sitter::Node;
 
 impl Reader<'_> {
     pub(super) fn string(&mut self, src: &Rc<Source>, node: Node<'_>) -> Value {

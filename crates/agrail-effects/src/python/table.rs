@@ -4,7 +4,7 @@
 //! module is listed as `pure` or the name as `harmless`; otherwise it is unknown.
 
 use super::row::{Calls, Constant, Row};
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 static CALLS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/calls.bin"));
@@ -34,7 +34,7 @@ impl Table {
     fn new(calls: Calls) -> Self {
         let names: HashMap<String, usize> = calls.names.into_iter().collect();
         let constants: HashMap<String, Constant> = calls.constants.into_iter().collect();
-        let mut modules = HashSet::new();
+        let mut modules = HashSet::default();
         for name in names.keys().chain(&calls.harmless).chain(constants.keys()) {
             for (dot, _) in name.match_indices('.') {
                 modules.extend(name.get(..dot).map(str::to_string));

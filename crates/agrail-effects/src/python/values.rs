@@ -3,7 +3,7 @@
 //! A text may contain [`UNKNOWN_SPAN`] for each part that is not constant. Collections are shared and bounded in length
 //! and nesting, so that hostile source can neither exhaust memory nor overflow the stack when they are dropped.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::rc::Rc;
 
 pub use crate::UNKNOWN_SPAN;

@@ -6,8 +6,8 @@ use super::table::Entry;
 use super::values::{self, Value, either, many};
 use super::{Reader, Source};
 use crate::Detail;
+use crate::tree::Node;
 use std::rc::Rc;
-use tree_sitter::Node;
 
 impl Reader<'_> {
     pub(super) fn lookup(&self, name: &str) -> Option<Value> {

@@ -8,7 +8,7 @@ use super::decided::matches_item;
 use super::state::State;
 use super::word::children;
 use super::{Output, Shell};
-use tree_sitter::Node;
+use crate::tree::Node;
 
 impl Shell<'_> {
     /// Interprets `if`: each branch that may be taken starts in the state after the conditions before it.

@@ -6,8 +6,8 @@ use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Kind;
 use crate::role::Role;
 use crate::table::{Row, Table};
+use crate::tree::Node;
 use crate::{Cause, Detail, Effect, Target, Verb};
-use tree_sitter::Node;
 
 /// Folders whose programs the table describes.
 pub(super) const PROGRAM_FOLDERS: &[&str] =
@@ -311,7 +311,7 @@ impl Shell<'_> {
         let Some(body) = self.state.functions.get(name).cloned() else { return Output::default() };
         self.step(|| format!("function {name}"));
         self.running.push(name.to_owned());
-        self.state.locals.push(std::collections::HashMap::new());
+        self.state.locals.push(foldhash::HashMap::default());
         self.returned.push(Vec::new());
         let output = self.with_arguments(arguments, |shell| shell.source(&body, stdin));
         for state in self.returned.pop().unwrap_or_default() {

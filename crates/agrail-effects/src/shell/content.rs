@@ -16,7 +16,7 @@ use crate::Kind;
 use crate::role::Role;
 use crate::table::Bound;
 use crate::{Effect, Target, Verb};
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::sync::Arc;
 
 /// Most files whose changes are followed; beyond it, any file may have been changed.

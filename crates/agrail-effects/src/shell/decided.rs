@@ -8,7 +8,7 @@
 
 use super::word::children;
 use super::{Shell, UNKNOWN_SPAN};
-use tree_sitter::Node;
+use crate::tree::Node;
 
 /// The output of `uname`, if it is certain.
 pub(super) const SYSTEM: Option<&str> = match std::env::consts::OS.as_bytes() {

@@ -2,7 +2,7 @@
 
 use super::word::children;
 use super::{Output, Shell, UNKNOWN_SPAN};
-use tree_sitter::Node;
+use crate::tree::Node;
 
 /// Most lines that a loop or an array takes one by one.
 const LINES: usize = 64;

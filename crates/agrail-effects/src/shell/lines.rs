@@ -5,9 +5,9 @@
 
 use super::syntax::parse;
 use super::word::children;
+use crate::tree::{Node, Tree};
+use foldhash::HashMap;
 use std::cell::RefCell;
-use std::collections::HashMap;
-use tree_sitter::{Node, Tree};
 
 /// Longest text whose tree is remembered, in bytes, and most trees: a script runs the same lines again and again.
 const REMEMBERED: usize = 2048;
@@ -60,7 +60,8 @@ fn joined_lines(root: Node<'_>, text: &str) -> Vec<usize> {
     let mut work = vec![root];
     while let Some(node) = work.pop() {
         // most nodes are on one line
-        if node.start_position().row == node.end_position().row {
+        let (first, last) = node.rows();
+        if first == last {
             continue;
         }
         let mut parts = children(node);

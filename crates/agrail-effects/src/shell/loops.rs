@@ -4,7 +4,7 @@ use super::braces::range_length;
 use super::syntax::join;
 use super::word::children;
 use super::{Output, Shell, UNKNOWN_SPAN};
-use tree_sitter::Node;
+use crate::tree::Node;
 
 /// Most words of a loop that are interpreted one by one.
 const MAX_ROUNDS: usize = 48;

@@ -70,9 +70,10 @@ pub use typed::TYPED;
 
 use super::{Cause, Effect, Target, UNKNOWN_SPAN, Verb};
 use crate::Kind;
+use foldhash::fast::RandomState;
+use foldhash::{HashMap, HashSet};
 use state::State;
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::BuildHasher as _;
 use std::rc::Rc;
 
 /// Longest script that is parsed, in bytes.
@@ -169,7 +170,7 @@ pub(crate) struct Shell<'a> {
     /// mentions were sought.
     searched: HashMap<(String, Option<String>), Vec<Rc<project::Searched>>>,
     /// Digests of all effects so far.
-    pushed: HashSet<u64>,
+    pushed: HashMap<u64, usize>,
     hashing: RandomState,
     /// The verb of each effect so far, and whether it runs the code of the working folder.
     produced: Vec<(Verb, bool)>,
@@ -233,16 +234,16 @@ impl<'a> Shell<'a> {
             own_code: false,
             packages: 0,
             naming: false,
-            spoiled: HashSet::new(),
+            spoiled: HashSet::default(),
             given_sources: false,
             scratch: false,
             created: Vec::new(),
-            loaded: HashSet::new(),
-            surveyed: HashSet::new(),
-            indexes: HashMap::new(),
-            searched: HashMap::new(),
-            pushed: HashSet::new(),
-            hashing: RandomState::new(),
+            loaded: HashSet::default(),
+            surveyed: HashSet::default(),
+            indexes: HashMap::default(),
+            searched: HashMap::default(),
+            pushed: HashMap::default(),
+            hashing: RandomState::default(),
             produced: Vec::new(),
             tolerant: 0,
             background: false,
@@ -283,9 +284,11 @@ impl Shell<'_> {
         // also those that are there already
         let here = effect.operation.is_empty() && Some(effect.target.name()) == self.state.cwd.as_deref();
         self.produced.push((effect.verb, effect.verb == Verb::Execute && here));
-        // most are new: a digest shows it without a look at all others
-        let is_new = self.pushed.insert(RandomState::hash_one(&self.hashing, &effect));
-        if !is_new && self.reading.effects.contains(&effect) {
+        // a digest shows which are new, and the place of most others, without a look at all
+        let digest = self.hashing.hash_one(&effect);
+        if let Some(place) = self.pushed.get(&digest)
+            && (self.reading.effects.get(*place) == Some(&effect) || self.reading.effects.contains(&effect))
+        {
             return;
         }
         if self.reading.effects.len() >= MAX_EFFECTS {
@@ -303,6 +306,7 @@ impl Shell<'_> {
                 self.reading.effects.push(other);
             }
         }
+        self.pushed.insert(digest, self.reading.effects.len());
         self.reading.effects.push(effect);
     }
 

@@ -12,8 +12,8 @@ use super::syntax::problem;
 use super::tidy;
 use super::word::children;
 use crate::table::Table;
+use crate::tree::Node;
 use serde_json::{Value, json};
-use tree_sitter::Node;
 
 /// Deepest nesting of the syntax tree.
 const DEEP: usize = 60;

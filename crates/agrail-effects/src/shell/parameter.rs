@@ -6,7 +6,7 @@
 use super::syntax::{parse, problem};
 use super::word::children;
 use super::{Output, Shell, UNKNOWN_SPAN};
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 /// Delimiters around and between alternatives.
 const OPEN: char = '\u{E002}';
@@ -246,7 +246,7 @@ impl Shell<'_> {
         let assignment = children(tree.root_node()).into_iter().next();
         let value = assignment.and_then(|node| node.child_by_field_name("value"));
         // this tree has other nodes than the script
-        self.seen.push(HashSet::new());
+        self.seen.push(HashSet::default());
         let text = value.map_or_else(|| UNKNOWN_SPAN.to_string(), |value| self.marked(value, &source));
         self.seen.pop();
         if word.starts_with('~') { self.tilde(word) } else { text }

@@ -5,8 +5,8 @@ use super::syntax::join;
 use super::word::children;
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Kind;
+use crate::tree::Node;
 use crate::{Cause, Detail, Effect, Target, Verb};
-use tree_sitter::Node;
 
 /// Syntax nodes that can follow a heredoc on its line.
 const AFTER: [&str; 7] =

@@ -2,8 +2,8 @@
 
 use super::around::{FileSource, Names, ReadError};
 use crate::python::Library;
+use foldhash::{HashMap, HashSet};
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Most bytes of files that are kept, together.

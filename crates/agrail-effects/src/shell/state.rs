@@ -5,7 +5,7 @@
 
 use super::UNKNOWN_SPAN;
 use super::parameter::{either, spread};
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 

@@ -7,8 +7,8 @@ use super::word::children;
 use super::{MAX_DEPTH, MAX_SOURCE, MAX_STEPS, Output, Shell, UNKNOWN_SPAN};
 use crate::Cause;
 use crate::tree::{self, Grammar};
-use std::collections::HashSet;
-use tree_sitter::{Node, Tree};
+use crate::tree::{Node, Tree};
+use foldhash::HashSet;
 
 /// Parses shell source.
 pub(super) fn parse(source: &str) -> Option<Tree> {
@@ -55,7 +55,7 @@ impl Shell<'_> {
             let near: String = text.get(problem..).unwrap_or_default().chars().take(30).collect();
             self.unknown(Cause::Parse, near.trim(), "shell");
         }
-        self.seen.push(HashSet::new());
+        self.seen.push(HashSet::default());
         let output = self.block(tree.root_node(), &text, stdin);
         self.left_out(tree.root_node(), &text);
         self.seen.pop();

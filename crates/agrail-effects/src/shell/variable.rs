@@ -3,8 +3,8 @@
 use super::parameter::spread;
 use super::word::children;
 use super::{Output, Shell, UNKNOWN_SPAN};
+use crate::tree::Node;
 use crate::{Cause, Detail, Effect, Target, Verb};
-use tree_sitter::Node;
 
 /// Variables that change which programs run, or what programs load.
 const LOADS: [&str; 30] = [

@@ -9,7 +9,7 @@ use super::parameter::spread;
 use super::quoting::{QUOTED, ansi_c, push_quoted, unescape, unescape_double};
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Cause;
-use tree_sitter::Node;
+use crate::tree::Node;
 
 /// Mark between fields.
 const SPLIT: char = '\u{E001}';
@@ -354,8 +354,7 @@ impl Shell<'_> {
 }
 
 pub(crate) fn children(node: Node<'_>) -> Vec<Node<'_>> {
-    let mut cursor = node.walk();
-    node.children(&mut cursor).collect()
+    node.children().collect()
 }
 
 /// Whether a word ends with the `$` of an expansion.

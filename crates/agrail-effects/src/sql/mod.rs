@@ -102,7 +102,7 @@ struct Reader {
     effects: Vec<Effect>,
     scopes: Vec<scope::Scope>,
     /// Expressions of an ORDER BY that name a column of the result, by their address in memory.
-    results: std::collections::HashSet<usize>,
+    results: foldhash::HashSet<usize>,
 }
 
 impl Reader {

@@ -1,7 +1,7 @@
 //! The names that a function declares.
 
 use super::{File, field, named};
-use tree_sitter::Node;
+use crate::tree::Node;
 
 /// Nodes that begin a function of their own.
 pub const FUNCTIONS: [&str; 7] = [

@@ -3,7 +3,7 @@
 use super::declared::FUNCTIONS;
 use super::{File, field, named};
 use crate::code::expression::Expression;
-use tree_sitter::Node;
+use crate::tree::Node;
 
 impl File<'_, '_, '_> {
     /// Reads an expression.

@@ -3,7 +3,7 @@
 use super::{File, field, named};
 use crate::Cause;
 use crate::code::expression::Expression;
-use tree_sitter::Node;
+use crate::tree::Node;
 
 impl File<'_, '_, '_> {
     /// The text of a string, or of a name that stands for itself; empty if it is not constant.
@@ -124,8 +124,7 @@ impl File<'_, '_, '_> {
 
 /// `get` or `set` before the name of a method.
 pub fn accessor(method: Node<'_>) -> Option<&'static str> {
-    let mut cursor = method.walk();
-    method.children(&mut cursor).find_map(|child| match child.kind() {
+    method.children().find_map(|child| match child.kind() {
         "get" => Some("get"),
         "set" => Some("set"),
         _ => None,

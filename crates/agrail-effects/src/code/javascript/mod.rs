@@ -16,15 +16,16 @@ use super::table::Table;
 use super::{Loader, MAX_DEPTH, MAX_NODES, MAX_SOURCE};
 use crate::Cause;
 use crate::tree::{self, Grammar};
-use std::collections::HashMap;
-use tree_sitter::{Node, Tree};
+use crate::tree::{Node, Tree};
+use foldhash::HashMap;
 
 /// Most files of one program.
 const MAX_UNITS: usize = 64;
 
 /// Turns source, or a file with this path, into a program.
 pub fn read(text: &str, path: &str, table: &Table, loader: &dyn Loader) -> Program {
-    let mut reader = Reader { table, program: Program::default(), loader, loaded: HashMap::new(), nodes: 0, bytes: 0 };
+    let mut reader =
+        Reader { table, program: Program::default(), loader, loaded: HashMap::default(), nodes: 0, bytes: 0 };
     reader.unit(path, text);
     reader.program
 }
@@ -88,7 +89,7 @@ impl Reader<'_> {
             reader: self,
             text,
             unit,
-            scopes: vec![HashMap::new()],
+            scopes: vec![HashMap::default()],
             functions: Vec::new(),
             shadows: false,
             this: Vec::new(),
@@ -197,8 +198,7 @@ impl File<'_, '_, '_> {
 
 /// The named children of a node, without comments.
 fn named(node: Node<'_>) -> Vec<Node<'_>> {
-    let mut cursor = node.walk();
-    node.named_children(&mut cursor).filter(|child| child.kind() != "comment").collect()
+    node.named_children().filter(|child| child.kind() != "comment").collect()
 }
 
 fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {

@@ -4,7 +4,7 @@ use super::{File, field, named};
 use crate::Cause;
 use crate::code::expression::Expression;
 use crate::code::{Loaded, folder};
-use tree_sitter::Node;
+use crate::tree::Node;
 
 /// Endings that a specifier may leave out, and files that stand for a folder.
 const ENDINGS: [&str; 14] = [
@@ -73,8 +73,7 @@ impl File<'_, '_, '_> {
     }
 
     pub fn import(&mut self, node: Node<'_>) {
-        let mut cursor = node.walk();
-        if node.children(&mut cursor).any(|child| child.kind() == "type") {
+        if node.children().any(|child| child.kind() == "type") {
             return;
         }
         // `import fs = require("fs")`
@@ -123,10 +122,9 @@ impl File<'_, '_, '_> {
         }
         if let Some(declaration) = field(node, "declaration") {
             self.statement(declaration);
-            let mut cursor = declaration.walk();
             let declared: Vec<Node<'_>> = match declaration.kind() {
                 "lexical_declaration" | "variable_declaration" => {
-                    declaration.named_children(&mut cursor).filter_map(|declarator| field(declarator, "name")).collect()
+                    declaration.named_children().filter_map(|declarator| field(declarator, "name")).collect()
                 }
                 _ => field(declaration, "name").into_iter().collect(),
             };

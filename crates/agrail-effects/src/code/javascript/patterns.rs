@@ -2,7 +2,7 @@
 
 use super::{File, field, named};
 use crate::code::expression::Expression;
-use tree_sitter::Node;
+use crate::tree::Node;
 
 impl File<'_, '_, '_> {
     /// Assigns a value to what a pattern names.

@@ -3,7 +3,7 @@
 use super::{File, field, named};
 use crate::Cause;
 use crate::code::expression::{Expression, Function};
-use tree_sitter::Node;
+use crate::tree::Node;
 
 /// Nodes of types, which nothing runs.
 const TYPES: [&str; 18] = [
@@ -385,6 +385,5 @@ impl File<'_, '_, '_> {
 }
 
 fn has_modifier(parameter: Node<'_>) -> bool {
-    let mut cursor = parameter.walk();
-    parameter.children(&mut cursor).any(|child| matches!(child.kind(), "accessibility_modifier" | "readonly"))
+    parameter.children().any(|child| matches!(child.kind(), "accessibility_modifier" | "readonly"))
 }

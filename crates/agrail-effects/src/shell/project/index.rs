@@ -3,7 +3,7 @@
 use super::survey::CODE;
 use super::text::{SHORTEST, Text, is_path};
 use crate::shell::{Shell, tidy};
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 
 /// Most folders of the project whose files can be found by a mention.
 const FOLDERS: usize = 48;
@@ -103,12 +103,13 @@ impl Index {
                 let name = path.rsplit('/').next().unwrap_or_default();
                 let stem = name.trim_start_matches('.').split('.').next().unwrap_or_default();
                 let whole = name.rsplit_once('.').map_or(name, |(before, _)| before);
-                for name in HashSet::from([name, stem, whole]) {
+                for name in HashSet::from_iter([name, stem, whole]) {
                     index.by_name.entry(name.to_owned()).or_default().push(path.clone());
                 }
-                for path_of in
-                    HashSet::from([path.as_str(), path.strip_suffix(&format!(".{}", ending(name))).unwrap_or(path)])
-                {
+                for path_of in HashSet::from_iter([
+                    path.as_str(),
+                    path.strip_suffix(&format!(".{}", ending(name))).unwrap_or(path),
+                ]) {
                     index.by_path.entry(path_of.to_owned()).or_default().push(path.clone());
                 }
             }
@@ -143,7 +144,7 @@ impl Index {
         }
         // `tests.support.timing`
         let mut found = Vec::new();
-        for name in HashSet::from([base, last]).into_iter().filter(|name| name.len() >= SHORTEST) {
+        for name in HashSet::from_iter([base, last]).into_iter().filter(|name| name.len() >= SHORTEST) {
             let files = self.by_name.get(name).into_iter().flatten();
             let means = |path: &&String| {
                 let file = path.rsplit('/').next().unwrap_or_default();

@@ -217,7 +217,7 @@ impl Shell<'_> {
         }
         let folder = settings.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
         let part = |c: char| !(c.is_ascii_alphanumeric() || "_./@-".contains(c));
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = foldhash::HashSet::default();
         let relative = |name: &&str| name.contains('/') && !name.starts_with('/') && !name.starts_with('@');
         let names = text.split(part).filter(relative).filter(|name| seen.insert(*name)).take(MENTIONED);
         let code: Vec<(&str, String)> =

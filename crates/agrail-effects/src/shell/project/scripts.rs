@@ -9,8 +9,9 @@
 use crate::shell::command::quote_all;
 use crate::shell::{Output, Shell, UNKNOWN_SPAN};
 use crate::{Cause, Effect, Target, Verb};
+use foldhash::HashSet;
 use serde_json::Value;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 /// Most parent folders in which `package.json` is searched, as the package managers do.
 const ABOVE: usize = 16;
@@ -201,7 +202,7 @@ impl Shell<'_> {
         if RUNNERS.contains(&program) && plan.scripts.iter().any(strange) || plan.script.starts_with('/') {
             self.unknown(Cause::Arguments, &format!("{program} {}", plan.scripts.join(" ")), program);
         }
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let names = plan.scripts.iter().flat_map(named).filter(|name| seen.insert(name.clone()));
         let names: Vec<String> = names.collect();
         self.run_scripts(program, &folder, &scripts, &names, &plan);

@@ -13,7 +13,7 @@ use crate::role::Role;
 use crate::shell::{Shell, UNKNOWN_SPAN, tidy};
 use crate::table::Bound;
 use crate::{Cause, Effect, Target, Verb};
-use std::collections::HashSet;
+use foldhash::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl Shell<'_> {
         let mut seeds = Vec::new();
         folders.extend(below);
         folders.retain(|folder| folder.starts_with('/'));
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         folders.retain(|folder| seen.insert(folder.clone()));
         let own = format!(".{program}");
         for folder in &folders {
@@ -126,7 +126,7 @@ impl Shell<'_> {
     }
 
     fn survey_files(&mut self, program: &str, root: &str, seeds: Vec<String>, mentions: usize) {
-        let (mut seen, mut left) = (HashSet::new(), LONGEST);
+        let (mut seen, mut left) = (HashSet::default(), LONGEST);
         let mut open: Vec<(String, usize)> = seeds.into_iter().map(|path| (path, 0)).collect();
         let mut at = 0;
         while let Some((path, depth)) = open.get(at).cloned() {

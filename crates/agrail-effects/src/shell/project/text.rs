@@ -3,10 +3,10 @@
 
 use super::registries;
 use super::suspect::is_suspect;
+use foldhash::HashSet;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
-use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
 /// Most texts that are kept, and their weight together, in bytes.
@@ -59,7 +59,7 @@ impl Text {
     fn search(path: &str, text: &str) -> Self {
         let name = path.rsplit('/').next().unwrap_or(path);
         let between = |c: char| !(c.is_ascii_alphanumeric() || "_./-".contains(c));
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let words = text.split(between).filter(|word| is_mention(word) && seen.insert(*word));
         Self {
             length: text.len(),

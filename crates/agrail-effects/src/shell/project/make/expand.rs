@@ -1,7 +1,7 @@
 //! Variables and functions of `make`, as far as their values are constant.
 
 use crate::UNKNOWN_SPAN;
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 /// Deepest nesting of variables and functions.
 const DEEPEST: usize = 24;
@@ -42,7 +42,7 @@ struct Choice {
 impl<'s> Scope<'s> {
     /// `given`: the names that an assignment does not change.
     pub(super) fn new(variables: HashMap<String, String>, given: Vec<String>, run: Run<'s>) -> Self {
-        let (problems, always, others) = (Vec::new(), Vec::new(), HashMap::new());
+        let (problems, always, others) = (Vec::new(), Vec::new(), HashMap::default());
         Scope { variables, others, choices: None, run, given, problems, always, expansions: 0 }
     }
 

@@ -13,10 +13,10 @@ use crate::shell::decided::SYSTEM;
 use crate::shell::{Output, ReadError, Shell, UNKNOWN_SPAN, tidy};
 use crate::{Cause, Detail, Effect, Target, Verb};
 use expand::Scope;
+use foldhash::{HashMap, HashSet};
 use parse::{Included, Makefile, Parser};
 use recipes::{ALIKE, LINES, Line, only_lists_needs, only_makes_files, recipes, rules_of};
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
 
 /// Options that name a makefile.
 const FILES: [&str; 3] = ["-f", "--file", "--makefile"];
@@ -69,7 +69,7 @@ impl Shell<'_> {
         let folder = values(["-C", "--directory"]).fold(".".to_owned(), |folder, named| inside(&folder, &named));
         let file = values(["--file", "--makefile"]).next_back();
         let evals: Vec<String> = values(["-E", "--eval"]).collect();
-        let (mut given, mut goals) = (HashMap::new(), Vec::new());
+        let (mut given, mut goals) = (HashMap::default(), Vec::new());
         for word in operands {
             match word.split_once('=') {
                 Some((name, value)) => {
@@ -109,7 +109,7 @@ impl Shell<'_> {
     /// Interprets the command lines of a makefile, each in a shell of its own. `own`: whether a line is code of the project.
     fn run_plan(&mut self, program: &str, folder: &str, plan: &Plan, own: &dyn Fn(&str) -> bool) {
         let asked: Vec<Line> = plan.asked.iter().cloned().map(Line::from).collect();
-        let (mut seen, mut uniform) = (HashSet::new(), HashMap::new());
+        let (mut seen, mut uniform) = (HashSet::default(), HashMap::default());
         let mut left = LINES;
         for line in asked.iter().chain(&plan.lines).filter(|line| seen.insert(&line.text)) {
             if line.shape.as_ref().is_some_and(|shape| uniform.get(shape).is_some_and(|count| *count >= ALIKE)) {

@@ -5,7 +5,7 @@
 
 use super::expand::Scope;
 use crate::UNKNOWN_SPAN;
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 
 /// Deepest nesting of included files.
 const DEEPEST: usize = 4;
@@ -50,7 +50,7 @@ struct Condition {
 
 impl Condition {
     fn new(holds: Option<bool>) -> Self {
-        let branches = if holds == Some(false) { Vec::new() } else { vec![HashSet::new()] };
+        let branches = if holds == Some(false) { Vec::new() } else { vec![HashSet::default()] };
         Self { taken: holds, before: Some(false), was_open: holds.is_none(), complete: holds == Some(true), branches }
     }
 
@@ -69,7 +69,7 @@ impl Condition {
         self.was_open |= self.taken.is_none();
         self.complete |= last || self.taken == Some(true);
         if self.taken != Some(false) {
-            self.branches.push(HashSet::new());
+            self.branches.push(HashSet::default());
         }
     }
 
@@ -83,7 +83,7 @@ impl Condition {
 impl Default for Makefile {
     fn default() -> Self {
         Self {
-            rules: HashMap::new(),
+            rules: HashMap::default(),
             patterns: Vec::new(),
             first: Vec::new(),
             first_is_certain: false,

@@ -3,7 +3,7 @@
 use super::expand::{Scope, stem};
 use super::parse::{Makefile, Rule};
 use crate::{Effect, Target, Verb};
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 /// Most recipe lines that are interpreted.
 pub(super) const LINES: usize = 400;
@@ -36,7 +36,7 @@ type Variables = Vec<(String, String, String)>;
 pub(super) fn recipes(file: &Makefile, scope: &mut Scope<'_>, goals: Vec<String>) -> Vec<Line> {
     let mut open: Vec<(String, Vec<usize>, Variables)> =
         goals.into_iter().map(|goal| (goal, Vec::new(), Vec::new())).collect();
-    let (mut seen, mut lines) = (HashSet::new(), Vec::new());
+    let (mut seen, mut lines) = (HashSet::default(), Vec::new());
     while let Some((goal, used, inherited)) = open.pop() {
         if !seen.insert((goal.clone(), inherited.clone())) || lines.len() > LINES {
             continue;

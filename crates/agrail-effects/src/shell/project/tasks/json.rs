@@ -1,8 +1,8 @@
 //! Scripts in `composer.json`, tasks in `deno.json`, commands of development containers.
 
 use super::Step;
+use foldhash::HashSet;
 use serde_json::{Map, Value};
-use std::collections::HashSet;
 
 /// Events at which composer runs scripts, by the command.
 const EVENTS: [(&str, &[&str]); 5] = [
@@ -39,7 +39,7 @@ pub(super) fn composer(text: &str, chosen: &[String]) -> Option<Vec<Step>> {
         Some((_, events)) => events.iter().rev().map(|event| (*event).to_owned()).collect(),
         None => chosen.iter().take(2).filter(|word| scripts.contains_key(*word)).cloned().collect(),
     };
-    let (mut seen, mut steps) = (HashSet::new(), Vec::new());
+    let (mut seen, mut steps) = (HashSet::default(), Vec::new());
     while let Some(name) = open.pop() {
         let Some(script) = scripts.get(&name).filter(|_| seen.insert(name.clone())) else { continue };
         for line in lines(script) {

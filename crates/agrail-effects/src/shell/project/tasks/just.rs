@@ -2,7 +2,8 @@
 
 use super::{MOST, Step, fill};
 use crate::UNKNOWN_SPAN;
-use std::collections::{BTreeMap, HashSet};
+use foldhash::HashSet;
+use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
 struct Justfile {
@@ -49,7 +50,7 @@ pub(super) fn steps(text: &str, chosen: &[String]) -> Vec<Step> {
     if open.is_empty() && chosen.is_empty() {
         open.extend(file.recipes.first().map(|first| (first, Vec::new())));
     }
-    let (mut all, mut seen) = (Vec::new(), HashSet::new());
+    let (mut all, mut seen) = (Vec::new(), HashSet::default());
     while let Some((recipe, words)) = open.pop() {
         if !seen.insert(&recipe.name) || all.len() > MOST {
             continue;

@@ -2,8 +2,8 @@
 
 use super::Step;
 use crate::reading::quote;
+use crate::tree::Node;
 use crate::tree::{self, Grammar};
-use tree_sitter::Node;
 
 /// Methods of the context that run their arguments.
 const RUNS: [&str; 6] = ["run", "run_always", "run_install", "sudo", "local", "shell"];
@@ -17,8 +17,7 @@ pub(super) fn steps(text: &str) -> Vec<Step> {
         if node.kind() == "call" {
             steps.extend(line(node, text));
         }
-        let mut cursor = node.walk();
-        let below: Vec<Node<'_>> = node.children(&mut cursor).collect();
+        let below: Vec<Node<'_>> = node.children().collect();
         open.extend(below.into_iter().rev());
     }
     steps
@@ -55,9 +54,8 @@ fn line(call: Node<'_>, text: &str) -> Option<Step> {
         return None;
     }
     let arguments = call.child_by_field_name("arguments")?;
-    let mut cursor = arguments.walk();
     let words: Vec<String> = arguments
-        .named_children(&mut cursor)
+        .named_children()
         .take_while(|argument| argument.kind() == "string")
         .filter_map(|argument| literal(of(argument)?))
         .collect();

@@ -1,8 +1,9 @@
 //! `Taskfile.yml`, hooks of pre-commit and lefthook.
 
 use super::{Step, fill};
+use foldhash::HashSet;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 type Object = Map<String, Value>;
 
@@ -23,7 +24,7 @@ pub(super) fn taskfile(text: &str, chosen: &[String]) -> Option<Vec<Step>> {
     if chosen.is_empty() {
         open.push("default".to_owned());
     }
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     while let Some(name) = open.pop() {
         let Some(task) = tasks.get(&name).filter(|_| seen.insert(name.clone())) else { continue };
         let own = match task {

@@ -1,19 +1,23 @@
 //! Syntax trees. A text is parsed once: its tree is kept by the text's digest for as long as there is room, because an
 //! agent runs the same scripts again and again.
 
+mod node;
+
+pub(crate) use node::{Node, Tree};
+
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::sync::LazyLock;
-use tree_sitter::{Language, Parser, Tree};
+use tree_sitter::{Language, Parser};
 
 /// Most trees that are kept, and their weight together, in bytes.
 const TREES: usize = 4_096;
 const ROOM: u64 = 64 * 1024 * 1024;
-/// Bytes of a tree for each byte of its text, about, and at least.
-const HEAVY: u64 = 16;
-const LIGHTEST: u64 = 1_024;
+/// Bytes of a node, and of a tree without its nodes.
+const NODE: u64 = 32;
+const LIGHTEST: u64 = 256;
 
 /// The languages that are parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,8 +49,8 @@ type Key = (Grammar, usize, [u8; 32]);
 struct Weight;
 
 impl Weighter<Key, Tree> for Weight {
-    fn weight(&self, key: &Key, _: &Tree) -> u64 {
-        LIGHTEST + key.1 as u64 * HEAVY
+    fn weight(&self, _: &Key, tree: &Tree) -> u64 {
+        LIGHTEST + tree.len() as u64 * NODE
     }
 }
 
@@ -61,11 +65,12 @@ pub(crate) fn parse(grammar: Grammar, text: &str) -> Option<Tree> {
     if let Some(known) = KEPT.get(&key) {
         return Some(known);
     }
-    let tree = PARSER.with_borrow_mut(|parser| {
+    let parsed = PARSER.with_borrow_mut(|parser| {
         parser.set_language(&grammar.language()).ok()?;
         parser.reset();
         parser.parse(text, None)
     })?;
+    let tree = Tree::new(grammar, &parsed)?;
     KEPT.insert(key, tree.clone());
     Some(tree)
 }
