@@ -19,6 +19,7 @@ mod stake;
 
 use crate::action::Context;
 use crate::effect::local::own_names;
+use crate::effect::shell::Seen;
 use crate::effect::{BROUGHT, Detail, Effect, Kind, Target, UNKNOWN_SPAN, Verb};
 use crate::machine::identity::Protected;
 use crate::machine::{Account, Class, Environment, Folders, PathFacts};
@@ -58,6 +59,8 @@ pub struct Surroundings<'a> {
     pub ports: &'a [u16],
     /// The working folder; empty if it is not known.
     pub cwd: &'a str,
+    /// What the reading of the action has looked at.
+    pub seen: Option<&'a Seen<'a>>,
 }
 
 /// Probes the environment for the target of each effect. `urls`: the policy for fetches.
@@ -72,9 +75,9 @@ pub fn gather(
     let subject = subject(context, account);
     let rename = says_rename(&context.request);
     let environment = context.environment.as_ref();
-    let (cut, protected, seen, folders) =
+    let (cut, protected, looked, folders) =
         (RefCell::default(), RefCell::default(), RefCell::default(), Folders::default());
-    let Surroundings { own, ports, cwd } = around;
+    let Surroundings { own, ports, cwd, seen } = around;
     let (names, request) = (OnceCell::new(), context.request.as_str());
     let enters = |effect: &&Effect| effect.verb == Verb::List && effect.operation == "enter";
     let entered = effects.iter().filter(enters).map(|effect| effect.target.name().to_owned()).collect();
@@ -91,6 +94,7 @@ pub fn gather(
         cut,
         names,
         protected,
+        looked,
         seen,
         folders,
     };
@@ -205,18 +209,23 @@ struct View<'a> {
     /// Protected files with several names, by the project folder around an inspected file.
     protected: RefCell<HashMap<String, Protected>>,
     /// The paths and folders that were looked at.
-    seen: RefCell<HashMap<String, PathFacts>>,
+    looked: RefCell<HashMap<String, PathFacts>>,
     folders: Folders,
+    seen: Option<&'a Seen<'a>>,
 }
 
 impl View<'_> {
     /// The facts about an absolute path; each is looked at once.
     fn look(&self, environment: &Environment, path: &str) -> PathFacts {
-        if let Some(known) = self.seen.borrow().get(path) {
+        if let Some(known) = self.looked.borrow().get(path) {
             return known.clone();
         }
-        let facts = environment.path_among(path, self.account, &self.folders);
-        self.seen.borrow_mut().insert(path.to_owned(), facts.clone());
+        let absent = self.seen.is_some_and(|seen| seen.is_absent(path));
+        let facts = environment.path_among(path, self.account, &self.folders, absent);
+        if let Some(seen) = self.seen.filter(|_| !absent && facts.exists == Some(false)) {
+            seen.miss(path);
+        }
+        self.looked.borrow_mut().insert(path.to_owned(), facts.clone());
         facts
     }
 

@@ -14,9 +14,12 @@ use crate::machine::{Account, Environment, MachineError};
 
 impl FileSource for Environment {
     fn script(&self, path: &str, max: usize) -> Result<Vec<u8>, ReadError> {
-        self.read_script(path, max).map_err(|problem: MachineError| match self.is_there(path) {
-            Some(false) => ReadError::Missing(problem.to_string()),
-            _ => ReadError::Unreadable(problem.to_string()),
+        self.read_script(path, max).map_err(|problem: MachineError| {
+            if problem.is_missing() {
+                ReadError::Missing(problem.to_string())
+            } else {
+                ReadError::Unreadable(problem.to_string())
+            }
         })
     }
 

@@ -63,7 +63,7 @@ pub(super) fn understand(
         Action::Shell { cwd: Some(cwd), .. } => cwd.to_string_lossy(),
         _ => Cow::Borrowed(""),
     };
-    let around = facts::Surroundings { own: &settings.own, ports: &settings.ports, cwd: &cwd };
+    let around = facts::Surroundings { own: &settings.own, ports: &settings.ports, cwd: &cwd, seen: Some(&seen) };
     let gathered =
         debug_span!("facts").in_scope(|| facts::gather(&reading.effects, context, &account, &settings.urls, around));
 

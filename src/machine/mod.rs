@@ -54,6 +54,18 @@ pub enum MachineError {
     },
 }
 
+impl MachineError {
+    /// Whether there is no file at the path of the script.
+    pub(crate) fn is_missing(&self) -> bool {
+        use std::io::ErrorKind::{NotADirectory, NotFound};
+        match self {
+            Self::Script { why: ReadError::Nul, .. } => true,
+            Self::Script { why: ReadError::System(error), .. } => matches!(error.kind(), NotFound | NotADirectory),
+            _ => false,
+        }
+    }
+}
+
 /// The type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileKind {

@@ -178,11 +178,12 @@ impl Environment {
     /// Facts about an absolute path, for one account. Links in it are followed.
     #[must_use]
     pub fn path(&self, path: &str, who: &Account) -> PathFacts {
-        self.path_among(path, who, &Folders::default())
+        self.path_among(path, who, &Folders::default(), false)
     }
 
-    /// Facts about an absolute path. `folders`: what is known of folders for this account.
-    pub(crate) fn path_among(&self, path: &str, who: &Account, folders: &Folders) -> PathFacts {
+    /// Facts about an absolute path. `folders`: what is known of folders for this account; `absent`: it is known that
+    /// nothing is there.
+    pub(crate) fn path_among(&self, path: &str, who: &Account, folders: &Folders, absent: bool) -> PathFacts {
         let accounts = self.accounts();
         let (class, itself) = class::classify(path, who, accounts.homes());
         let mut facts = PathFacts::unknown(path, class, itself);
@@ -198,7 +199,7 @@ impl Environment {
             facts.exists = Some(true);
             return facts;
         }
-        match open(&self.inner.folder, path, LOOK) {
+        match if absent { Err(Errno::NOTDIR) } else { open(&self.inner.folder, path, LOOK) } {
             Ok(place) => {
                 self.found(&place, who, folders, &mut facts);
                 let heavier = |class: Class| class.weight() > facts.class.weight();

@@ -49,6 +49,14 @@ pub struct Names {
     pub others: Vec<String>,
 }
 
+impl Names {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.folders.is_empty() && self.files.is_empty() && self.others.is_empty()
+    }
+}
+
 /// The same file source on a host that can type into a program that it keeps running.
 pub struct Typing<'a>(pub &'a dyn FileSource);
 

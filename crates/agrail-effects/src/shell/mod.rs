@@ -72,7 +72,9 @@ use super::{Cause, Effect, Target, UNKNOWN_SPAN, Verb};
 use crate::Kind;
 use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashSet};
+use project::make::{MakefileKey, ReadMakefile};
 use state::State;
+use std::cell::RefCell;
 use std::hash::BuildHasher as _;
 use std::rc::Rc;
 
@@ -172,6 +174,8 @@ pub(crate) struct Shell<'a> {
     /// Digests of all effects so far.
     pushed: HashMap<u64, usize>,
     hashing: RandomState,
+    /// Makefiles that were read.
+    makefiles: RefCell<HashMap<MakefileKey, Rc<ReadMakefile>>>,
     /// The verb of each effect so far, and whether it runs the code of the working folder.
     produced: Vec<(Verb, bool)>,
     /// How many parts around the current one may fail without ending the script.
@@ -244,6 +248,7 @@ impl<'a> Shell<'a> {
             searched: HashMap::default(),
             pushed: HashMap::default(),
             hashing: RandomState::default(),
+            makefiles: RefCell::default(),
             produced: Vec::new(),
             tolerant: 0,
             background: false,

@@ -61,22 +61,34 @@ impl<'a> Seen<'a> {
         if let Some(known) = self.names.borrow().get(folder) {
             return known.clone();
         }
-        let listed = self.around.names(folder).map(|names| Rc::new(Listed::new(names)));
+        let absent = self.is_absent(folder);
+        let names = if absent { Some(Names::default()) } else { self.around.names(folder) };
+        if absent || names.as_ref().is_some_and(Names::is_empty) {
+            self.miss(folder);
+        }
+        let listed = names.map(|names| Rc::new(Listed::new(names)));
         self.names.borrow_mut().insert(folder.to_owned(), listed.clone());
         listed
     }
 
-    /// Whether the names of a folder show that nothing is at a path. They are listed where several are missing.
-    fn is_absent(&self, path: &str) -> bool {
-        let Some((folder, name)) = path.rsplit_once('/') else { return false };
-        if folder.is_empty() || matches!(name, "" | "." | "..") || !name.is_ascii() {
+    /// Whether the names of a folder above a path show that nothing is there. They are listed where several are missing.
+    #[must_use]
+    pub fn is_absent(&self, path: &str) -> bool {
+        if path.split('/').skip(1).any(|name| matches!(name, "" | "." | "..") || !name.is_ascii()) {
             return false;
         }
-        let often = self.misses.borrow().get(folder).is_some_and(|misses| *misses >= LISTED);
-        if !often && !self.names.borrow().contains_key(folder) {
-            return false;
+        let mut at = path;
+        while let Some((folder, name)) = at.rsplit_once('/').filter(|(folder, _)| !folder.is_empty()) {
+            at = folder;
+            let often = self.misses.borrow().get(folder).is_some_and(|misses| *misses >= LISTED);
+            if !often && !self.names.borrow().contains_key(folder) {
+                continue;
+            }
+            let Some(listed) = self.listed(folder) else { return false };
+            // where there is such a name, what is below it is not known
+            return listed.plain && !listed.lower.contains(&name.to_ascii_lowercase());
         }
-        self.listed(folder).is_some_and(|listed| listed.plain && !listed.lower.contains(&name.to_ascii_lowercase()))
+        false
     }
 
     /// Keeps whether nothing is at a path.
@@ -88,10 +100,22 @@ impl<'a> Seen<'a> {
         missing
     }
 
-    fn miss(&self, path: &str) {
-        if let Some((folder, _)) = path.rsplit_once('/') {
-            *self.misses.borrow_mut().entry(folder.to_owned()).or_default() += 1;
+    /// Notes that nothing is at a path; its folder may be what is missing.
+    pub fn miss(&self, path: &str) {
+        let above = std::iter::successors(path.rsplit_once('/'), |(folder, _)| folder.rsplit_once('/'));
+        let mut misses = self.misses.borrow_mut();
+        for (folder, _) in above.take(2) {
+            match misses.get_mut(folder) {
+                Some(count) => *count += 1,
+                None => drop(misses.insert(folder.to_owned(), 1)),
+            }
         }
+    }
+}
+
+impl std::fmt::Debug for Seen<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Seen").finish_non_exhaustive()
     }
 }
 

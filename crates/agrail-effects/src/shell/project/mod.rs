@@ -14,7 +14,7 @@ mod entry;
 mod environments;
 mod index;
 mod loaded;
-mod make;
+pub(in crate::shell) mod make;
 mod programs;
 mod registries;
 mod scripts;

@@ -16,6 +16,24 @@ pub(super) type Run<'s> = Box<dyn FnMut(&str) -> Option<String> + 's>;
 const OTHERS: usize = 8;
 const TEXTS: usize = 8;
 
+/// The variables that a makefile gets.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    pub variables: HashMap<String, String>,
+    /// Names that an assignment does not change.
+    pub kept: Vec<String>,
+}
+
+/// The variables after a makefile was read.
+#[derive(Debug, Clone)]
+pub(super) struct Defined {
+    variables: HashMap<String, String>,
+    others: HashMap<String, Vec<String>>,
+    given: Vec<String>,
+    problems: Vec<String>,
+    expansions: usize,
+}
+
 /// The variables of a makefile, and what its functions ask.
 pub(super) struct Scope<'s> {
     pub variables: HashMap<String, String>,
@@ -40,10 +58,23 @@ struct Choice {
 }
 
 impl<'s> Scope<'s> {
-    /// `given`: the names that an assignment does not change.
-    pub(super) fn new(variables: HashMap<String, String>, given: Vec<String>, run: Run<'s>) -> Self {
+    pub(super) fn new(given: Given, run: Run<'s>) -> Self {
         let (problems, always, others) = (Vec::new(), Vec::new(), HashMap::default());
-        Scope { variables, others, choices: None, run, given, problems, always, expansions: 0 }
+        let Given { variables, kept } = given;
+        Scope { variables, others, choices: None, run, given: kept, problems, always, expansions: 0 }
+    }
+
+    /// What is defined now, for [`Self::start`].
+    pub(super) fn defined(self) -> Defined {
+        let Self { variables, others, given, problems, expansions, .. } = self;
+        Defined { variables, others, given, problems, expansions }
+    }
+
+    /// Goes on from what another scope defined.
+    pub(super) fn start(&mut self, defined: &Defined) {
+        let Defined { variables, others, given, problems, expansions } = defined.clone();
+        (self.variables, self.others, self.given) = (variables, others, given);
+        (self.problems, self.expansions) = (problems, expansions);
     }
 
     pub(super) fn set(&mut self, name: &str, value: String) {

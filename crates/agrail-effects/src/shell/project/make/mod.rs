@@ -12,11 +12,12 @@ mod tests;
 use crate::shell::decided::SYSTEM;
 use crate::shell::{Output, ReadError, Shell, UNKNOWN_SPAN, tidy};
 use crate::{Cause, Detail, Effect, Target, Verb};
-use expand::Scope;
+use expand::{Defined, Given, Scope};
 use foldhash::{HashMap, HashSet};
 use parse::{Included, Makefile, Parser};
 use recipes::{ALIKE, LINES, Line, only_lists_needs, only_makes_files, recipes, rules_of};
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 /// Options that name a makefile.
 const FILES: [&str; 3] = ["-f", "--file", "--makefile"];
@@ -37,7 +38,27 @@ const TOOL_OPTIONS: [&str; 7] = ["CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "L
 /// Variables that every environment has; their values are not known here.
 const ENVIRONMENT: [&str; 6] = ["HOSTNAME", "LANG", "LOGNAME", "PATH", "TERM", "USER"];
 
-/// A makefile that was read, and what it runs.
+/// Variable with the goals of the command line.
+const GOALS: &str = "MAKECMDGOALS";
+
+/// The command lines of `$(shell ...)`, with what each prints if that is known.
+type Asked = Vec<(String, Option<String>)>;
+
+/// A makefile that was read.
+pub(in crate::shell) struct ReadMakefile {
+    file: Makefile,
+    /// Included files that are not there.
+    included: Vec<String>,
+    defined: Defined,
+    asked: Asked,
+    /// Whether it includes a file from outside of the project.
+    foreign: bool,
+}
+
+/// The text of a makefile, its folder, the variables that it gets, and those among them that it cannot change.
+pub(in crate::shell) type MakefileKey = (String, String, Vec<(String, String)>, Vec<String>);
+
+/// What a makefile runs.
 struct Plan {
     /// Command lines of `$(shell ...)`.
     asked: Vec<String>,
@@ -145,37 +166,20 @@ impl Shell<'_> {
         (given, environment_wins): (&HashMap<String, String>, bool),
         goals: &[String],
     ) -> Plan {
-        let asked: RefCell<Vec<(String, Option<String>)>> = RefCell::default();
-        let run = |command: &str| {
-            let mut asked = asked.borrow_mut();
-            if let Some((_, text)) = asked.iter().find(|(known, _)| known == command) {
-                return text.clone();
-            }
-            if asked.len() > LINES {
-                return None;
-            }
-            let text = self.printed(command, folder);
-            asked.push((command.to_owned(), text.clone()));
-            text
-        };
         let mut variables = self.make_environment(folder);
         let mut kept: Vec<String> = given.keys().cloned().collect();
         kept.extend(variables.keys().filter(|_| environment_wins).cloned());
         variables.extend(given.clone());
-        variables.insert("MAKECMDGOALS".to_owned(), goals.join(" "));
-        let mut scope = Scope::new(variables, kept, Box::new(run));
-        let foreign = Cell::new(false);
-        let include = |name: &str| {
-            foreign.set(foreign.get() || !self.is_own_include(folder, name));
-            self.included(folder, name)
-        };
-        let mut parser = Parser::new(&mut scope, &include);
-        parser.read(text, 0);
-        let file = std::mem::take(&mut parser.file);
-        let included = std::mem::take(&mut parser.included);
-        let remade = |name: &String| rules_of(&file, name, &[]).iter().any(|(rule, ..)| !rule.recipe.is_empty());
-        let remade: Vec<String> = included.into_iter().filter(remade).collect();
-        let making: Vec<String> = recipes(&file, &mut scope, remade).into_iter().map(|line| line.text).collect();
+        let read = self.makefile(text, folder, Given { variables, kept }, goals);
+        let (asked, looked) = (RefCell::new(read.asked.clone()), Cell::new(false));
+        let mut scope =
+            Scope::new(Given::default(), Box::new(|command: &str| self.ask(command, folder, &asked, &looked)));
+        scope.start(&read.defined);
+        scope.variables.insert(GOALS.to_owned(), goals.join(" "));
+        let file = &read.file;
+        let remade = |name: &&String| rules_of(file, name, &[]).iter().any(|(rule, ..)| !rule.recipe.is_empty());
+        let remade: Vec<String> = read.included.iter().filter(remade).cloned().collect();
+        let making: Vec<String> = recipes(file, &mut scope, remade).into_iter().map(|line| line.text).collect();
         if !making.iter().all(|line| only_lists_needs(line)) {
             scope.problems.push("the makefile makes a file that it includes".to_owned());
         }
@@ -185,16 +189,59 @@ impl Shell<'_> {
             [] => vec![chosen.trim().to_owned()],
             goals => goals.to_vec(),
         };
-        let lines = recipes(&file, &mut scope, goals);
-        let tools = handed_on(&file, &mut scope, given);
+        let lines = recipes(file, &mut scope, goals);
+        let tools = handed_on(file, &mut scope, given);
         let mut problems = std::mem::take(&mut scope.problems);
-        problems.extend(changes(&mut scope, &file));
+        problems.extend(changes(&mut scope, file));
         let always = std::mem::take(&mut scope.always);
         drop(scope);
         let mut asked: Vec<String> = asked.into_inner().into_iter().map(|(command, _)| command).collect();
         asked.extend(making);
         asked.extend(tools);
-        Plan { always, asked, lines, problems, foreign: foreign.get() }
+        Plan { always, asked, lines, problems, foreign: read.foreign }
+    }
+
+    /// Reads the lines of a makefile. With the same variables it is read once: recipes often call `make` for each of many
+    /// goals.
+    fn makefile(&self, text: &str, folder: &str, mut given: Given, goals: &[String]) -> Rc<ReadMakefile> {
+        given.variables.insert(GOALS.to_owned(), goals.join(" "));
+        let matters = |(name, _): &(String, String)| name != GOALS || text.contains(GOALS);
+        let mut variables: Vec<(String, String)> = given.variables.clone().into_iter().filter(matters).collect();
+        variables.sort_unstable();
+        let key = (text.to_owned(), folder.to_owned(), variables, given.kept.clone());
+        if let Some(known) = self.makefiles.borrow().get(&key) {
+            return Rc::clone(known);
+        }
+        let (asked, looked, foreign) = (RefCell::default(), Cell::new(false), Cell::new(false));
+        let mut scope = Scope::new(given, Box::new(|command: &str| self.ask(command, folder, &asked, &looked)));
+        let include = |name: &str| {
+            looked.set(true);
+            foreign.set(foreign.get() || !self.is_own_include(folder, name));
+            self.included(folder, name)
+        };
+        let mut parser = Parser::new(&mut scope, &include);
+        parser.read(text, 0);
+        let (file, included) = (std::mem::take(&mut parser.file), std::mem::take(&mut parser.included));
+        let defined = scope.defined();
+        let read = Rc::new(ReadMakefile { file, included, defined, asked: asked.into_inner(), foreign: foreign.get() });
+        if !looked.get() {
+            self.makefiles.borrow_mut().insert(key, Rc::clone(&read));
+        }
+        read
+    }
+
+    /// What `$(shell ...)` prints, if that is known. `looked` is set if it depends on files, which may change.
+    fn ask(&self, command: &str, folder: &str, asked: &RefCell<Asked>, looked: &Cell<bool>) -> Option<String> {
+        let mut asked = asked.borrow_mut();
+        if let Some((_, text)) = asked.iter().find(|(known, _)| known == command) {
+            return text.clone();
+        }
+        if asked.len() > LINES {
+            return None;
+        }
+        let text = self.printed(command, folder, looked);
+        asked.push((command.to_owned(), text.clone()));
+        text
     }
 
     /// Whether a file that a makefile includes is of the project, and untouched.
@@ -229,8 +276,8 @@ impl Shell<'_> {
         Included::Texts(texts)
     }
 
-    /// What a command line prints that only computes a path.
-    fn printed(&self, command: &str, folder: &str) -> Option<String> {
+    /// What a command line prints that only computes a path. `looked` is set if it depends on files.
+    fn printed(&self, command: &str, folder: &str, looked: &Cell<bool>) -> Option<String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-./ ~".contains(c);
         // `sh -c 'uname -s 2>/dev/null || echo not'`
         let command = command.strip_prefix("sh -c '").and_then(|inner| inner.strip_suffix('\'')).unwrap_or(command);
@@ -248,7 +295,9 @@ impl Shell<'_> {
             ("uname", [option]) if option == "-s" => return SYSTEM.map(str::to_owned),
             _ => {}
         }
-        self.computed(program, arguments)
+        let text = self.computed(program, arguments);
+        looked.set(looked.get() || text.is_some() && !matches!(program.as_str(), "basename" | "dirname" | "seq"));
+        text
     }
 
     /// The variables that a makefile gets from outside: exported ones, the home, and the folder.

@@ -1,12 +1,14 @@
-use super::expand::Scope;
+use super::expand::{Given, Scope};
 use super::parse::{Included, Parser};
 use super::recipes::recipes;
 use crate::UNKNOWN_SPAN;
 use foldhash::HashMap;
 
 fn lines(text: &str, goals: &[&str]) -> Vec<String> {
-    let mut scope =
-        Scope::new(HashMap::from_iter([("HOME".to_owned(), "/h".to_owned())]), Vec::new(), Box::new(|_| None));
+    let mut scope = Scope::new(
+        Given { variables: HashMap::from_iter([("HOME".to_owned(), "/h".to_owned())]), kept: Vec::new() },
+        Box::new(|_| None),
+    );
     let include = |name: &str| match name {
         "more.mk" => Included::Texts(vec!["MORE := x\n".to_owned()]),
         _ => Included::Missing,
