@@ -3,6 +3,7 @@
 use super::around::{FileSource, Names, ReadError};
 use crate::python::Library;
 use foldhash::{HashMap, HashSet};
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -38,6 +39,16 @@ impl Listed {
         let all = || names.folders.iter().chain(&names.files).chain(&names.others);
         let (lower, plain) = (all().map(|name| name.to_ascii_lowercase()).collect(), all().all(|name| name.is_ascii()));
         Self { lower, plain, names }
+    }
+
+    /// Whether the folder has no such name. Where it has one, what is below it is not known.
+    fn lacks(&self, name: &str) -> bool {
+        let lower = if name.bytes().any(|b| b.is_ascii_uppercase()) {
+            Cow::Owned(name.to_ascii_lowercase())
+        } else {
+            Cow::Borrowed(name)
+        };
+        self.plain && !self.lower.contains(lower.as_ref())
     }
 }
 
@@ -80,13 +91,13 @@ impl<'a> Seen<'a> {
         let mut at = path;
         while let Some((folder, name)) = at.rsplit_once('/').filter(|(folder, _)| !folder.is_empty()) {
             at = folder;
-            let often = self.misses.borrow().get(folder).is_some_and(|misses| *misses >= LISTED);
-            if !often && !self.names.borrow().contains_key(folder) {
-                continue;
+            let known = self.names.borrow().get(folder).cloned();
+            let often = || self.misses.borrow().get(folder).is_some_and(|misses| *misses >= LISTED);
+            match known.or_else(|| often().then(|| self.listed(folder))) {
+                Some(Some(listed)) => return listed.lacks(name),
+                Some(None) => return false,
+                None => {}
             }
-            let Some(listed) = self.listed(folder) else { return false };
-            // where there is such a name, what is below it is not known
-            return listed.plain && !listed.lower.contains(&name.to_ascii_lowercase());
         }
         false
     }

@@ -285,7 +285,11 @@ fn changes(option: &str) -> bool {
 
 /// Whether there is a file; a program that is not a script counts, too.
 fn text_exists(shell: &Shell<'_>, path: &str) -> bool {
-    !shell.read_contents(&crate::shell::tidy(path)).is_err_and(|unread| unread.is_missing())
+    let path = crate::shell::tidy(path);
+    if shell.untouched(&path) {
+        return !shell.around.is_missing(&path);
+    }
+    !shell.read_contents(&path).is_err_and(|unread| unread.is_missing())
 }
 
 /// Whether a script is one that installers of Python packages generate for a program: it starts the package of that name

@@ -137,9 +137,22 @@ fn addresses(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The lines with an address. Lock files are long, and most have few.
+fn addressed(text: &str) -> impl Iterator<Item = &str> + Clone {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (before, after) = rest.split_at_checked(rest.find("://")?)?;
+        let begin = before.rfind('\n').map_or(0, |at| at + 1);
+        let end = before.len() + after.find('\n').unwrap_or(after.len());
+        let line = rest.get(begin..end)?;
+        rest = rest.get(end..)?;
+        Some(line)
+    })
+}
+
 /// The lines of a file that name a source.
 fn source_lines<'t>(lines: &Lines, text: &'t str) -> Vec<&'t str> {
-    let all = text.lines().map(str::trim).filter(|line| line.contains("://"));
+    let all = addressed(text).map(str::trim);
     let plain = all.clone().filter(|line| !line.starts_with(['#', ';']) && !line.starts_with("//"));
     let with = |keys: &'static [&'static str]| {
         plain.clone().filter(|line| keys.iter().any(|key| line.contains(key))).collect::<Vec<_>>()

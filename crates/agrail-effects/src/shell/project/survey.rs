@@ -83,9 +83,16 @@ impl Shell<'_> {
         let scripts = words.iter().filter(|word| word.ends_with(".py"));
         paths.extend(scripts.map(|word| self.path(word)));
         for path in paths {
-            for bytes in self.read_contents(&path).unwrap_or_default() {
-                self.registries_of(&path, registries::foreign(&path, &String::from_utf8_lossy(&bytes)));
+            // those that the action does not change say the same again
+            if !self.untouched(&path) || self.surveyed.insert(format!("sources of {path}")) {
+                self.survey_sources(&path);
             }
+        }
+    }
+
+    fn survey_sources(&mut self, path: &str) {
+        for bytes in self.read_contents(path).unwrap_or_default() {
+            self.registries_of(path, registries::foreign(path, &String::from_utf8_lossy(&bytes)));
         }
     }
 
