@@ -40,6 +40,7 @@ mod interpreter;
 mod lines;
 mod loops;
 pub(crate) mod normal;
+mod notebook;
 mod output;
 mod packed;
 mod parameter;

@@ -136,6 +136,39 @@ pub(in crate::shell) fn is_foreign(address: &str) -> bool {
     !is_local(&url) && !url.host_str().is_some_and(known)
 }
 
+/// Hosts of well-known modules of Go, whose own page says where their code is.
+const GO_HOSTS: [&str; 24] = [
+    "buf.build",
+    "cloud.google.com",
+    "cuelang.org",
+    "dario.cat",
+    "entgo.io",
+    "filippo.io",
+    "go.etcd.io",
+    "go.mongodb.org",
+    "go.opentelemetry.io",
+    "go.uber.org",
+    "goa.design",
+    "golang.org",
+    "google.golang.org",
+    "gopkg.in",
+    "gorm.io",
+    "gotest.tools",
+    "helm.sh",
+    "honnef.co",
+    "k8s.io",
+    "knative.dev",
+    "modernc.org",
+    "mvdan.cc",
+    "rsc.io",
+    "sigs.k8s.io",
+];
+
+/// Whether a module of Go is at such a host.
+pub(in crate::shell) fn is_go_host(module: &str) -> bool {
+    GO_HOSTS.contains(&module.split('/').next().unwrap_or_default())
+}
+
 /// Whether an address leads to another machine without TLS, or to one without a name.
 pub(in crate::shell) fn is_open(address: &str) -> bool {
     let Some(url) = parsed(address) else { return false };

@@ -68,6 +68,42 @@ pub(super) fn end_assignments(text: &str) -> Option<String> {
     (out != text).then_some(out)
 }
 
+/// Words that end a compound command, and those that may follow one without a separator.
+const CLOSERS: [&str; 3] = ["fi", "done", "esac"];
+const FOLLOWERS: [&str; 9] = ["fi", "done", "esac", "else", "elif", "then", "do", "}", ")"];
+/// Words after which a command begins.
+const OPENERS: [&str; 5] = ["then", "else", "do", "{", "("];
+
+/// `fi fi` and `done else` on one line, as continued lines give them, with the `;` that the parser needs. `None` if there
+/// is no such place.
+pub(super) fn end_compounds(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len() + 8);
+    // whether a command may begin, and the quote that is open
+    let (mut begins, mut quote) = (true, None);
+    let mut words = text.split_inclusive(char::is_whitespace).peekable();
+    while let Some(word) = words.next() {
+        let name = word.trim_end();
+        out.push_str(name);
+        let mut blanks = word.get(name.len()..).unwrap_or_default().to_owned();
+        while let Some(blank) = words.next_if(|next| next.trim_end().is_empty()) {
+            blanks.push_str(blank);
+        }
+        let closes = quote.is_none() && begins && CLOSERS.contains(&name);
+        let follows = words.peek().is_some_and(|next| FOLLOWERS.contains(&next.trim_end()));
+        if closes && follows && !blanks.contains('\n') {
+            out.push(';');
+        }
+        quote = name.chars().filter(|c| matches!(c, '\'' | '"')).fold(quote, |open, c| match open {
+            None => Some(c),
+            Some(mark) if mark == c => None,
+            open => open,
+        });
+        begins = closes || name.ends_with([';', '&', '|']) || OPENERS.contains(&name) || blanks.contains('\n');
+        out.push_str(&blanks);
+    }
+    (out != text).then_some(out)
+}
+
 /// Whether a line ends with at least two assignments, which may follow the opening of a block.
 fn are_assignments(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -92,6 +128,16 @@ mod tests {
         assert_eq!(loop_over_arguments("for x do ls; done\n").unwrap(), "for x in $@; do ls; done\n");
         assert_eq!(loop_over_arguments("for arg\ndo\n ls\ndone").unwrap(), "for arg in $@; do\n ls\ndone");
         assert_eq!(loop_over_arguments("for x in a; do ls; done; echo for document"), None);
+    }
+
+    #[test]
+    fn compound_commands_end_before_the_end_of_another_one() {
+        let text = "if a; then if b; then c; fi  fi else for x in y; do d; done fi\n";
+        let other = "if a; then if b; then c; fi;  fi; else for x in y; do d; done; fi\n";
+        assert_eq!(end_compounds(text).unwrap(), other);
+        for text in ["echo fi fi\n", "if a; then b; fi\nfi\n", "echo 'x; fi fi'\n", "ls fi else"] {
+            assert_eq!(end_compounds(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -87,6 +87,13 @@ impl Shell<'_> {
                 self.python(text, how);
                 Output::default()
             }
+            "notebook" => match super::notebook::source(text) {
+                Some((language, source)) => self.script(language, &source, how),
+                None => {
+                    self.unknown(Cause::Parse, "the notebook", how);
+                    Output::default()
+                }
+            },
             "js" | "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" => {
                 self.javascript(text, how);
                 Output::default()

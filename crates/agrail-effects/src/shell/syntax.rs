@@ -1,7 +1,7 @@
 //! The walk over the syntax tree, in the order of execution.
 
 use super::lines::parse_lines;
-use super::respell::{end_assignments, loop_over_arguments, plainer};
+use super::respell::{end_assignments, end_compounds, loop_over_arguments, plainer};
 use super::state::State;
 use super::word::children;
 use super::{MAX_DEPTH, MAX_SOURCE, MAX_STEPS, Output, Shell, UNKNOWN_SPAN};
@@ -19,7 +19,7 @@ pub(super) fn parse(source: &str) -> Option<Tree> {
 fn respelt(text: &str) -> Option<(String, Tree)> {
     let looped = loop_over_arguments(text);
     let both = looped.as_deref().and_then(plainer);
-    [looped, plainer(text), both]
+    [looped, plainer(text), both, end_compounds(text)]
         .into_iter()
         .flatten()
         .find_map(|other| parse_lines(other).filter(|(_, tree)| problem(tree.root_node()).is_none()))

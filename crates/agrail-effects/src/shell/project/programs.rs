@@ -2,7 +2,7 @@
 
 use crate::shell::command::PROGRAM_FOLDERS;
 use crate::shell::content::Content;
-use crate::shell::registry::is_foreign;
+use crate::shell::registry::{is_foreign, is_go_host};
 use crate::shell::{Output, Shell, UNKNOWN_SPAN};
 use crate::{Effect, Target, Verb};
 use serde_json::Value as Json;
@@ -141,7 +141,7 @@ impl Shell<'_> {
                 (version.is_empty() || version == required)
                     && name.strip_prefix(module.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             };
-            let named = own && !is_foreign(&format!("https://{name}"));
+            let named = own && (!is_foreign(&format!("https://{name}")) || is_go_host(name));
             if matches!(effect.operation.as_str(), "" | "module") && (named || required.iter().any(below)) {
                 "local".clone_into(&mut effect.operation);
             }

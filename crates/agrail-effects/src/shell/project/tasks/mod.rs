@@ -9,6 +9,7 @@ mod ini;
 mod json;
 mod just;
 mod marked;
+mod mix;
 mod python;
 mod sources;
 mod yaml;
@@ -39,7 +40,7 @@ impl Step {
 type Reader = fn(text: &str, chosen: &[String]) -> Option<Vec<Step>>;
 
 /// The formats by name.
-const FORMATS: [(&str, Reader); 24] = [
+const FORMATS: [(&str, Reader); 25] = [
     ("ansible", |text, _| ansible::steps(text)),
     ("cargo-config", |text, _| sources::cargo(text)),
     ("cmake", |text, _| Some(cmake::steps(text))),
@@ -51,6 +52,7 @@ const FORMATS: [(&str, Reader); 24] = [
     ("just", |text, chosen| Some(just::steps(text, chosen))),
     ("lefthook", |text, _| yaml::lefthook(text)),
     ("meson", |text, _| Some(marked::meson(text))),
+    ("mix", |text, chosen| Some(mix::steps(text, chosen))),
     ("ninja", |text, _| Some(marked::ninja(text))),
     ("npm-sources", |text, _| sources::npm(text)),
     ("npmrc", |text, _| Some(sources::npmrc(text))),
