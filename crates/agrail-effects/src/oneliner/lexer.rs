@@ -50,6 +50,7 @@ pub fn lex(language: &Language, source: &str) -> Lexed {
         brackets: Vec::new(),
         ended: Token::Break,
         depth: 0,
+        documents: 0,
     };
     lexer.all();
     let mut tokens = lexer.tokens;
@@ -72,6 +73,8 @@ pub struct Lexer<'l> {
     /// What the last closed bracket was, as a token after which a value is expected or not.
     ended: Token,
     depth: usize,
+    /// How many here-documents were read.
+    pub documents: usize,
 }
 
 impl Lexer<'_> {

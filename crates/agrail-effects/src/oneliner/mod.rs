@@ -3,12 +3,13 @@
 //! These languages have a closed vocabulary instead of a grammar: the source is split into words, texts and marks; a word
 //! is inert if the language's list says so or if the source itself defines it, has the effects of its row, and is unknown
 //! otherwise. To mention a name is to use it, wherever in the source it is, so the order of execution does not matter.
-//! Whatever the splitting does not cover (here-documents, `%`-literals of Ruby, a `/` of which only a parser knows what
+//! Whatever the splitting does not cover (`%`-literals of Ruby, a `/` of which only a parser knows what
 //! it is) is a problem of the reading, never a guess.
 
 mod arguments;
 mod description;
 pub mod editor;
+mod heredoc;
 mod language;
 mod lexer;
 mod own;

@@ -18,8 +18,14 @@ impl Lexer<'_> {
             (Some('<'), Some('<'))
                 if self.wants_value() || self.is_vague() || self.peek(2).is_some_and(|c| "\"'~".contains(c)) =>
             {
-                self.problem("a here-document");
-                false
+                let prints = |word: &String| matches!(word.as_str(), "print" | "printf" | "warn" | "die" | "return");
+                let begins =
+                    self.wants_value() || matches!(self.tokens.last(), Some(Token::Word(word)) if prints(word));
+                // after a constant it is an operator
+                begins && self.here_document() || {
+                    self.problem("a here-document");
+                    false
+                }
             }
             (Some('<'), _) if self.wants_value() || self.is_vague() => self.handle(),
             (Some('?'), _) if self.is_vague() => {

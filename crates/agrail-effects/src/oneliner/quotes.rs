@@ -225,8 +225,11 @@ impl Lexer<'_> {
             (Some('<'), Some('<'))
                 if value && self.peek(2).is_some_and(|c| "~-\"'`".contains(c) || c.is_alphabetic()) =>
             {
-                self.problem("a here-document");
-                false
+                // after the name of a variable it is an operator
+                !vague && self.here_document() || {
+                    self.problem("a here-document");
+                    false
+                }
             }
             (Some(':'), Some(next)) if value && (next.is_alphabetic() || next == '_') => {
                 self.at += 1;

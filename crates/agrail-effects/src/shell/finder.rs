@@ -7,14 +7,10 @@ use crate::table::Options;
 
 /// Most input words that are appended one by one; beyond it, they are not constant.
 const MOST: usize = 64;
-/// Tests of `find` after which not everything below a starting point is found.
-const NARROWS: [&str; 18] = [
-    "-name",
-    "-iname",
-    "-path",
-    "-ipath",
-    "-regex",
-    "-iregex",
+/// Tests of `find` that choose by name, so that not everything below a starting point is found.
+const NAMES: [&str; 6] = ["-name", "-iname", "-path", "-ipath", "-regex", "-iregex"];
+/// Tests that choose by something else. Of a whole home folder they leave out too little to matter.
+const OTHERS: [&str; 14] = [
     "-empty",
     "-mindepth",
     "-newer",
@@ -22,6 +18,8 @@ const NARROWS: [&str; 18] = [
     "-atime",
     "-ctime",
     "-mmin",
+    "-amin",
+    "-cmin",
     "-size",
     "-inum",
     "-user",
@@ -74,18 +72,20 @@ impl Shell<'_> {
             starts = vec![UNKNOWN_SPAN.to_string()];
         }
         let shallow = expression.windows(2).any(|w| matches!(w, [a, b] if a == "-maxdepth" && b == "0"));
-        let files_only = expression.windows(2).any(|w| matches!(w, [a, b] if a == "-type" && b != "d"));
-        let narrowed = files_only || expression.iter().any(|word| NARROWS.contains(&word.as_str()));
         for start in &starts {
             let mut effect = self.at(Verb::List, start, "find");
             effect.recursive = !shallow;
             self.add(effect);
         }
-        let found: Vec<String> =
-            starts.iter().map(|s| if shallow || !narrowed { s.clone() } else { below(s) }).collect();
+        let home = format!("{}/", self.state.home);
+        let is_wide = |start: &String| home.starts_with(&format!("{}/", self.path(start).trim_end_matches('/')));
+        let wide = starts.iter().any(is_wide);
         let mut at = 0;
-        while at < expression.len() {
-            at += 1 + self.find_action(expression.get(at..).unwrap_or_default(), &found, !narrowed);
+        while let Some((before, rest)) = expression.split_at_checked(at).filter(|(_, rest)| !rest.is_empty()) {
+            let narrowed = is_narrowed(before, wide);
+            let whole = shallow || !narrowed;
+            let found: Vec<String> = starts.iter().map(|s| if whole { s.clone() } else { below(s) }).collect();
+            at += 1 + self.find_action(rest, &found, !narrowed);
         }
         Output { names: Some(starts.iter().map(|s| self.path(s)).collect()), ..Output::default() }
     }
@@ -125,6 +125,29 @@ impl Shell<'_> {
             _ => 0,
         }
     }
+}
+
+/// Whether the tests before an action leave out most of what is below a starting point. `wide`: one is a home folder, or
+/// has it below it.
+fn is_narrowed(before: &[String], wide: bool) -> bool {
+    let mut depth = 0_usize;
+    // those of the same alternative
+    let ends = |word: &&String| {
+        match word.as_str() {
+            ")" | "\\)" => depth += 1,
+            "(" | "\\(" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > 0 || !matches!(word.as_str(), "-o" | "-or" | ",")
+    };
+    let group = before.len() - before.iter().rev().take_while(ends).count();
+    let tests = before.get(group..).unwrap_or_default();
+    tests.iter().enumerate().any(|(at, test)| {
+        let negated = at.checked_sub(1).and_then(|at| tests.get(at)).is_some_and(|word| word == "!" || word == "-not");
+        let files = || test == "-type" && tests.get(at + 1).is_some_and(|kind| kind != "d");
+        let other = || !wide && (OTHERS.contains(&test.as_str()) || files());
+        !negated && (NAMES.contains(&test.as_str()) || other())
+    })
 }
 
 /// The words that `xargs` reads from its input.

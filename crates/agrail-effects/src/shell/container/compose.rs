@@ -61,9 +61,10 @@ const HARMLESS: [&str; 52] = [
 /// Further keys without a part of the host.
 const LIMITS: [&str; 6] = ["tmpfs", "ulimits", "user", "working_dir", "volumes", "sysctls"];
 /// Keys of a build that give it nothing of the host.
-const BUILD: [&str; 10] = [
+const BUILD: [&str; 14] = [
     "args",
     "cache_from",
+    "cache_to",
     "context",
     "dockerfile",
     "dockerfile_inline",
@@ -71,6 +72,9 @@ const BUILD: [&str; 10] = [
     "no_cache",
     "platforms",
     "pull",
+    "secrets",
+    "shm_size",
+    "tags",
     "target",
 ];
 /// Keys of the file itself.
@@ -99,12 +103,24 @@ pub(super) fn services(text: &str) -> Option<Vec<Service>> {
     {
         return None;
     }
-    let settings = ["configs", "secrets"].iter().filter_map(|key| file.get(*key)?.as_object());
-    if !settings.flat_map(serde_json::Map::values).all(is_own_file) {
+    if !has_own_settings(&file) {
         return None;
     }
     let Some(Value::Object(all)) = file.get("services") else { return None };
     all.iter().map(|(name, value)| service(name, value)).collect()
+}
+
+/// Whether all builds of a compose file get only files of the project.
+pub(super) fn builds_from_project(text: &str) -> bool {
+    let Ok(Value::Object(file)) = serde_saphyr::from_str(text) else { return false };
+    let services = file.get("services").and_then(Value::as_object);
+    let is_own = |service: &Value| service.get("build").is_none_or(is_own_build);
+    has_own_settings(&file) && services.is_some_and(|all| all.values().all(is_own))
+}
+
+fn has_own_settings(file: &serde_json::Map<String, Value>) -> bool {
+    let settings = ["configs", "secrets"].iter().filter_map(|key| file.get(*key)?.as_object());
+    settings.flat_map(serde_json::Map::values).all(is_own_file)
 }
 
 /// Whether a configuration or secret comes from nowhere outside of the project.
@@ -201,6 +217,23 @@ fn made(source: &str, target: &str, read_only: bool) -> Mount {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn builds_get_files_of_the_project() {
+        for (text, own) in [
+            ("services:\n  a:\n    build: .\n    env_file: ../b\n", true),
+            (
+                "services:\n  a:\n    build:\n      context: .\n      secrets: [s]\nsecrets:\n  s:\n    file: ./s\n",
+                true,
+            ),
+            ("services:\n  a:\n    build: .\nsecrets:\n  s:\n    file: ${HOME}/.ssh/id_rsa\n", false),
+            ("services:\n  a:\n    build: /home/user\n", false),
+            ("services:\n  a:\n    build:\n      context: .\n      ssh: [default]\n", false),
+            ("a: [", false),
+        ] {
+            assert_eq!(super::builds_from_project(text), own, "{text}");
+        }
+    }
 
     #[test]
     fn what_services_get_is_read() {

@@ -101,6 +101,11 @@ impl Shell<'_> {
         }
         let own = self.reading.effects.get(from..).unwrap_or_default();
         let images = [&ENGINES[..], &["buildah"]].concat();
+        let says = |name: &str| bound.subcommands.iter().any(|sub| sub == name);
+        let compose = says("compose") || program.ends_with("-compose");
+        if compose && says("build") {
+            return self.composed_build(bound, program);
+        }
         if images.contains(&program)
             && bound.subcommands.last().is_some_and(|sub| matches!(sub.as_str(), "build" | "bud"))
         {
@@ -115,11 +120,9 @@ impl Shell<'_> {
             return;
         }
         let words = image.and_then(|(_, _, at)| arguments.get((*at)? + 1..)).unwrap_or_default().to_vec();
-        let says = |name: &str| bound.subcommands.iter().any(|sub| sub == name);
-        let compose = says("compose") || program.ends_with("-compose");
         let mut kept = self.reading.effects.split_off(from);
         let confined = if says("exec") {
-            !piped && self.looks_inside(&words)
+            self.looks_inside(&words, piped)
         } else if compose {
             !piped && self.composed(bound, &words)
         } else {
@@ -317,16 +320,23 @@ impl Shell<'_> {
         true
     }
 
-    /// Whether a command in a running container only looks at it.
-    fn looks_inside(&mut self, words: &[String]) -> bool {
+    /// Whether a command in a running container only looks at it; with an input, by what that says.
+    fn looks_inside(&mut self, words: &[String], piped: bool) -> bool {
         // `kubectl exec POD -c NAME -- COMMAND`
         let from = words.iter().position(|word| word == "--").map_or(0, |at| at + 1);
         let words = words.get(from..).unwrap_or_default();
         if words.is_empty() {
             return false;
         }
+        let mut line = quote_all(words);
+        if piped {
+            let Some(text) = self.stdin.text.as_deref().filter(|text| !text.contains([UNKNOWN_SPAN, '\0'])) else {
+                return false;
+            };
+            line = format!("printf %s {} | {line}", quote_all(&[text.to_owned()]));
+        }
         let around = Inside { around: self.around, mounts: &[] };
-        let reading = super::extract_effects(&quote_all(words), "root", "/root", "/", &around);
+        let reading = super::extract_effects(&line, "root", "/root", "/", &around);
         let looks = |effect: &Effect| match effect.verb {
             Verb::Read | Verb::List | Verb::Select => true,
             Verb::Data => effect.operation == "select",
@@ -342,22 +352,45 @@ impl Shell<'_> {
         true
     }
 
+    /// The compose files of a command: those that it names, or those of the nearest folder above.
+    fn compose_files(&self, bound: &Bound) -> Vec<String> {
+        let named = bound.arguments.iter().filter(|(role, _, _)| matches!(role, Role::Act { verb: Verb::Read, .. }));
+        let files = named.map(|(_, path, _)| self.path(path));
+        // of variables, not of services
+        let files: Vec<String> = files.filter(|path| !path.ends_with(".env") && !path.contains("/.env.")).collect();
+        if !files.is_empty() {
+            return files;
+        }
+        let there = |path: &String| !self.read_contents(path).is_err_and(|unread| unread.is_missing());
+        let above = |folder: &String| folder.rsplit_once('/').map(|(above, _)| above.to_owned());
+        std::iter::successors(Some(self.path(".")), above)
+            .map(|folder| {
+                let first = COMPOSE.iter().map(|name| tidy(&format!("{folder}/{name}"))).find(there);
+                let more = OVERRIDES.iter().map(|name| tidy(&format!("{folder}/{name}"))).filter(there);
+                first.into_iter().chain(more).collect::<Vec<String>>()
+            })
+            .find(|found| !found.is_empty())
+            .unwrap_or_default()
+    }
+
+    /// Adds what the builds of a compose file get of this machine beyond the project.
+    fn composed_build(&mut self, bound: &Bound, program: &str) {
+        for file in self.compose_files(bound) {
+            let is_own = |content: &Vec<u8>| {
+                content.len() <= LONGEST && std::str::from_utf8(content).is_ok_and(compose::builds_from_project)
+            };
+            if !self.read_contents(&file).is_ok_and(|contents| contents.iter().all(is_own)) {
+                let mut effect =
+                    Effect::new(Verb::Container, Target::Named(Kind::Container, "compose".to_owned()), program);
+                "run".clone_into(&mut effect.operation);
+                self.add(effect);
+            }
+        }
+    }
+
     /// Whether all services of the compose file are confined.
     fn composed(&mut self, bound: &Bound, words: &[String]) -> bool {
-        let named = bound.arguments.iter().filter(|(role, _, _)| matches!(role, Role::Act { verb: Verb::Read, .. }));
-        let mut files: Vec<String> = named.map(|(_, path, _)| self.path(path)).collect();
-        if files.is_empty() {
-            let there = |path: &String| !self.read_contents(path).is_err_and(|unread| unread.is_missing());
-            let above = |folder: &String| folder.rsplit_once('/').map(|(above, _)| above.to_owned());
-            files = std::iter::successors(Some(self.path(".")), above)
-                .map(|folder| {
-                    let first = COMPOSE.iter().map(|name| tidy(&format!("{folder}/{name}"))).find(there);
-                    let more = OVERRIDES.iter().map(|name| tidy(&format!("{folder}/{name}"))).filter(there);
-                    first.into_iter().chain(more).collect::<Vec<String>>()
-                })
-                .find(|found| !found.is_empty())
-                .unwrap_or_default();
-        }
+        let files = self.compose_files(bound);
         // without a file there are no services
         if files.is_empty() {
             return bound.arguments.iter().all(|(role, _, _)| !matches!(role, Role::Act { verb: Verb::Connect, .. }));

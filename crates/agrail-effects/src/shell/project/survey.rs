@@ -26,9 +26,9 @@ const SETTLED: usize = 6;
 /// Folders with settings that tools read without a mention.
 const SETTINGS: [&str; 8] = ["_plugins", "buildSrc", "cmake", "config", "gradle", "hooks", "project", "tasks"];
 /// Endings of code that runs only where something names it.
-pub(super) const CODE: [&str; 30] = [
-    "bash", "c", "cc", "cpp", "cs", "dart", "ex", "go", "h", "hs", "java", "jl", "js", "jsx", "kt", "lua", "php", "pl",
-    "ps1", "py", "r", "rb", "rs", "scala", "sh", "sql", "swift", "ts", "tsx", "zig",
+pub(super) const CODE: [&str; 31] = [
+    "bash", "c", "cc", "cpp", "cs", "dart", "ex", "go", "h", "hs", "ipynb", "java", "jl", "js", "jsx", "kt", "lua",
+    "php", "pl", "ps1", "py", "r", "rb", "rs", "scala", "sh", "sql", "swift", "ts", "tsx", "zig",
 ];
 
 /// One of the possible contents of a file.

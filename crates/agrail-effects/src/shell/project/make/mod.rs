@@ -9,6 +9,7 @@ mod recipes;
 #[cfg(test)]
 mod tests;
 
+use super::suspect::fetches_by_number;
 use crate::shell::decided::SYSTEM;
 use crate::shell::{Output, ReadError, Shell, UNKNOWN_SPAN, tidy};
 use crate::{Cause, Detail, Effect, Target, Verb};
@@ -141,7 +142,14 @@ impl Shell<'_> {
             }
             left -= 1;
             let before = (self.reading.effects.len(), self.reading.scripts.len());
-            self.as_own_code(own(&line.text), |shell| {
+            let own = own(&line.text);
+            if own && fetches_by_number(&line.text) {
+                // what comes from there may run in many ways
+                let mut effect = Effect::new(Verb::Execute, Target::Path(folder.to_owned()), program);
+                "suspect".clone_into(&mut effect.operation);
+                self.add(effect);
+            }
+            self.as_own_code(own, |shell| {
                 shell.child(program, |shell| {
                     shell.state.cwd = Some(folder.to_owned());
                     shell.state.arguments = Some(Vec::new());

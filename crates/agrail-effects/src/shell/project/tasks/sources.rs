@@ -31,13 +31,21 @@ pub(super) fn requirements(text: &str) -> Vec<Step> {
     lines.map(step).collect()
 }
 
-/// The dependencies of a `package.json` that are addresses without TLS, as arguments of `npm install`.
+/// The dependencies of a `package.json` that are addresses without TLS, as arguments of `npm install`; those that replace
+/// the dependencies of others count, too.
 pub(super) fn npm(text: &str) -> Option<Vec<Step>> {
     let file: Value = serde_json::from_str(text).ok()?;
-    let kinds = ["dependencies", "devDependencies", "optionalDependencies"];
-    let all = kinds.iter().filter_map(|kind| file.get(*kind)?.as_object()).flat_map(|all| all.values());
-    let plain = all.filter_map(Value::as_str).filter(|value| is_open(value));
-    Some(plain.map(|value| Step::shell(format!("npm install {}", quote(value)))).collect())
+    let kinds = ["dependencies", "devDependencies", "optionalDependencies", "overrides", "resolutions", "pnpm"];
+    let mut open: Vec<&Value> = kinds.iter().filter_map(|kind| file.get(*kind)).collect();
+    let mut found = Vec::new();
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(all) => open.extend(all.values()),
+            Value::String(text) if is_open(text) => found.push(Step::shell(format!("npm install {}", quote(text)))),
+            _ => {}
+        }
+    }
+    Some(found)
 }
 
 /// Settings of npm that name an index without TLS, or a program.
