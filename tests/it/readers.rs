@@ -299,7 +299,7 @@ fn what_find_leaves_out_decides_what_it_deletes() {
             "find /home/user -mindepth 1 -delete",
             "find ~ ! -name keep -type f -delete",
             "find ~ -name '*.orig' -o -type f -mtime +0 -delete",
-            "find /home -size +0 -exec rm -rf {} +",
+            "find /home -type f -exec rm -rf {} +",
             "make tidy",
         ],
         &[
@@ -308,6 +308,7 @@ fn what_find_leaves_out_decides_what_it_deletes() {
             "find . -type f -mtime +30 -delete",
             "find . -name '*.o' -o -name '*.pyc' -delete",
             "find ~ -name '*.rs' -mtime -1",
+            "find ~/project -inum 1234 -delete",
         ],
     );
 }

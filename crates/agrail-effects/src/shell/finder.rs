@@ -9,11 +9,12 @@ use crate::table::Options;
 const MOST: usize = 64;
 /// Tests of `find` that choose by name, so that not everything below a starting point is found.
 const NAMES: [&str; 6] = ["-name", "-iname", "-path", "-ipath", "-regex", "-iregex"];
-/// Tests that choose by something else. Of a whole home folder they leave out too little to matter.
-const OTHERS: [&str; 14] = [
+/// Tests that choose by something else.
+const OTHERS: [&str; 18] = [
     "-empty",
-    "-mindepth",
+    "-maxdepth",
     "-newer",
+    "-newermt",
     "-mtime",
     "-atime",
     "-ctime",
@@ -23,8 +24,11 @@ const OTHERS: [&str; 14] = [
     "-size",
     "-inum",
     "-user",
+    "-group",
     "-perm",
     "-nouser",
+    "-links",
+    "-samefile",
 ];
 
 impl Shell<'_> {
@@ -128,7 +132,7 @@ impl Shell<'_> {
 }
 
 /// Whether the tests before an action leave out most of what is below a starting point. `wide`: one is a home folder, or
-/// has it below it.
+/// has it below it; most of what is there is a file, and older than a day.
 fn is_narrowed(before: &[String], wide: bool) -> bool {
     let mut depth = 0_usize;
     // those of the same alternative
@@ -144,9 +148,13 @@ fn is_narrowed(before: &[String], wide: bool) -> bool {
     let tests = before.get(group..).unwrap_or_default();
     tests.iter().enumerate().any(|(at, test)| {
         let negated = at.checked_sub(1).and_then(|at| tests.get(at)).is_some_and(|word| word == "!" || word == "-not");
-        let files = || test == "-type" && tests.get(at + 1).is_some_and(|kind| kind != "d");
-        let other = || !wide && (OTHERS.contains(&test.as_str()) || files());
-        !negated && (NAMES.contains(&test.as_str()) || other())
+        let value = tests.get(at + 1).map_or("", String::as_str);
+        match test.as_str() {
+            "-type" => !wide && value != "d",
+            "-mindepth" => !wide,
+            "-mtime" | "-atime" | "-ctime" if wide && matches!(value, "+0" | "+1") => false,
+            test => !negated && (NAMES.contains(&test) || OTHERS.contains(&test)),
+        }
     })
 }
 
