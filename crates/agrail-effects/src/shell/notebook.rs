@@ -89,7 +89,8 @@ fn lines(cell: &str) -> String {
         let indent = line.get(..line.len() - begin.len()).unwrap_or_default();
         if !is_special(begin) {
             // `object?` asks for help
-            if !begin.starts_with('?') && !(begin.ends_with('?') && !begin.contains(['#', '\'', '"'])) {
+            let asks = begin.starts_with('?') || begin.ends_with('?') && !begin.contains(['#', '\'', '"']);
+            if !asks {
                 out.push(line.to_owned());
             }
             continue;

@@ -247,7 +247,7 @@ impl<'t> Node<'t> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::{Grammar, Node, Tree};
 
