@@ -37,8 +37,9 @@ pub(super) fn npm(text: &str) -> Option<Vec<Step>> {
     let file: Value = serde_json::from_str(text).ok()?;
     let kinds = ["dependencies", "devDependencies", "optionalDependencies", "overrides", "resolutions", "pnpm"];
     let mut open: Vec<&Value> = kinds.iter().filter_map(|kind| file.get(*kind)).collect();
-    let mut found = Vec::new();
-    while let Some(value) = open.pop() {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(value) = open.get(at).copied() {
+        at += 1;
         match value {
             Value::Object(all) => open.extend(all.values()),
             Value::String(text) if is_open(text) => found.push(Step::shell(format!("npm install {}", quote(text)))),
