@@ -177,7 +177,6 @@ fn compose_files_are_read() {
             "docker compose up db",
             "docker-compose up --build",
             "docker compose build web",
-            "docker compose --env-file dev.env build",
             "docker compose down",
         ],
     );

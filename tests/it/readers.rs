@@ -298,6 +298,8 @@ fn what_find_leaves_out_decides_what_it_deletes() {
             "find ~ -type f -mtime +0 -delete",
             "find /home/user -mindepth 1 -delete",
             "find ~ ! -name keep -type f -delete",
+            "find ~/Documents -maxdepth 5 -delete",
+            "find ~/Documents -newermt 2000-01-01 -delete",
             "find ~ -name '*.orig' -o -type f -mtime +0 -delete",
             "find /home -type f -exec rm -rf {} +",
             "make tidy",

@@ -10,26 +10,10 @@ const MOST: usize = 64;
 /// Tests of `find` that choose by name, so that not everything below a starting point is found.
 const NAMES: [&str; 6] = ["-name", "-iname", "-path", "-ipath", "-regex", "-iregex"];
 /// Tests that choose by something else.
-const OTHERS: [&str; 18] = [
-    "-empty",
-    "-maxdepth",
-    "-newer",
-    "-newermt",
-    "-mtime",
-    "-atime",
-    "-ctime",
-    "-mmin",
-    "-amin",
-    "-cmin",
-    "-size",
-    "-inum",
-    "-user",
-    "-group",
-    "-perm",
-    "-nouser",
-    "-links",
-    "-samefile",
-];
+const OTHERS: [&str; 10] =
+    ["-empty", "-newer", "-mtime", "-atime", "-ctime", "-mmin", "-size", "-inum", "-user", "-perm"];
+/// With one of these, the files of a home folder are few.
+const WITH_FILES: [&str; 2] = ["-maxdepth", "-newermt"];
 
 impl Shell<'_> {
     /// xargs and parallel: the words of the input are appended to a command or replace its placeholder.
@@ -131,8 +115,8 @@ impl Shell<'_> {
     }
 }
 
-/// Whether the tests before an action leave out most of what is below a starting point. `wide`: one is a home folder, or
-/// has it below it; most of what is there is a file, and older than a day.
+/// Whether the tests before an action exclude most of what is below a starting point. `wide`: a starting point is a home
+/// folder or contains it; nearly everything there is a file, and more than a day old.
 fn is_narrowed(before: &[String], wide: bool) -> bool {
     let mut depth = 0_usize;
     // those of the same alternative
@@ -150,9 +134,10 @@ fn is_narrowed(before: &[String], wide: bool) -> bool {
         let negated = at.checked_sub(1).and_then(|at| tests.get(at)).is_some_and(|word| word == "!" || word == "-not");
         let value = tests.get(at + 1).map_or("", String::as_str);
         match test.as_str() {
-            "-type" => !wide && value != "d",
+            "-type" => value != "d" && (!wide || tests.iter().any(|test| WITH_FILES.contains(&test.as_str()))),
             "-mindepth" => !wide,
             "-mtime" | "-atime" | "-ctime" if wide && matches!(value, "+0" | "+1") => false,
+            "-nouser" => true,
             test => !negated && (NAMES.contains(&test) || OTHERS.contains(&test)),
         }
     })

@@ -1,7 +1,7 @@
 //! Jupyter notebooks: the code of all cells as one source.
 //!
 //! The cells of a notebook in Python share one interpreter, so they are one program. Lines and cells that IPython hands to
-//! a shell become calls of `os.system`, and magics that only change what is shown are left out. Any other magic becomes a
+//! a shell become calls of `os.system`, and magics that only affect display are dropped. Any other magic becomes a
 //! call that no reader knows.
 
 use serde_json::Value;
@@ -15,7 +15,7 @@ const SAME: [&str; 4] = ["capture", "prun", "time", "timeit"];
 const SHOWN: [&str; 6] = ["HTML", "SVG", "html", "latex", "markdown", "svg"];
 /// Cell magics whose cell a shell runs.
 const SHELLS: [&str; 4] = ["bash", "sh", "!", "script bash"];
-/// Line magics that only change what is shown, or ask.
+/// Line magics that only affect display or show information.
 const INERT: [&str; 14] = [
     "autoreload",
     "colors",
@@ -173,7 +173,7 @@ fn unknown(method: &str, magic: &str) -> String {
 /// A text in which IPython replaces `{name}` by the value of a variable.
 fn template(text: &str) -> String {
     let text = text.trim();
-    let prefix = if text.contains('{') && !text.contains("${") { "f" } else { "" };
+    let prefix = if text.contains('{') { "f" } else { "" };
     format!("{prefix}{}", quoted(text))
 }
 
@@ -214,6 +214,7 @@ mod tests {
         assert_eq!(python(&["\n%%sh\na"]), "__import__('os').system(\"a\")");
         assert_eq!(python(&["cd a\ncd = 1\nrm - 1"]), "__import__('os').chdir(\"a\")\ncd = 1\nrm - 1");
         assert_eq!(python(&["a, b = !c"]), "a, b = __import__('os').popen(\"c\").read().splitlines()");
+        assert_eq!(python(&["!rm {a}/b ${C}"]), "__import__('os').system(f\"rm {a}/b ${C}\")");
         assert_eq!(python(&["f = !ls"]), "f = __import__('os').popen(\"ls\").read().splitlines()");
         assert_eq!(python(&["%%writefile a.py\nb\n"]), "open(\"a.py\", 'w').write(\"b\\n\")");
     }

@@ -355,9 +355,7 @@ impl Shell<'_> {
     /// The compose files of a command: those that it names, or those of the nearest folder above.
     fn compose_files(&self, bound: &Bound) -> Vec<String> {
         let named = bound.arguments.iter().filter(|(role, _, _)| matches!(role, Role::Act { verb: Verb::Read, .. }));
-        let files = named.map(|(_, path, _)| self.path(path));
-        // of variables, not of services
-        let files: Vec<String> = files.filter(|path| !path.ends_with(".env") && !path.contains("/.env.")).collect();
+        let files: Vec<String> = named.map(|(_, path, _)| self.path(path)).collect();
         if !files.is_empty() {
             return files;
         }

@@ -39,6 +39,8 @@ const TOOL_OPTIONS: [&str; 7] = ["CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "L
 /// Variables that every environment has; their values are not known here.
 const ENVIRONMENT: [&str; 6] = ["HOSTNAME", "LANG", "LOGNAME", "PATH", "TERM", "USER"];
 
+/// Most makefiles that are kept, each with the variables that it got.
+const MAKEFILES: usize = 16;
 /// Variable with the goals of the command line.
 const GOALS: &str = "MAKECMDGOALS";
 
@@ -232,7 +234,7 @@ impl Shell<'_> {
         let (file, included) = (std::mem::take(&mut parser.file), std::mem::take(&mut parser.included));
         let defined = scope.defined();
         let read = Rc::new(ReadMakefile { file, included, defined, asked: asked.into_inner(), foreign: foreign.get() });
-        if !looked.get() {
+        if !looked.get() && self.makefiles.borrow().len() < MAKEFILES {
             self.makefiles.borrow_mut().insert(key, Rc::clone(&read));
         }
         read
