@@ -51,7 +51,7 @@ fn script(language: Language, numbers: &[u64]) -> Result<String> {
     for number in numbers {
         script.push_str(&format!(
             "cd / && rm -rf {HOME} /tmp/t* && mkdir {HOME} && cp -a /differ/start {WORK} && cd {WORK} && \
-             HOME={HOME} PWD={WORK} timeout -s KILL 10 strace -f -y -qq -s 4096 -e trace={} -e signal=none \
+             HOME={HOME} PWD={WORK} timeout -s KILL 10 strace --seccomp-bpf -f -y -qq -s 4096 -e trace={} -e signal=none \
              -o /differ/{number}.trace \"$real\" /differ/programs/program.{number}.{ending} </dev/null >/dev/null 2>&1\n\
              echo $? > /differ/{number}.status\n",
             trace::CALLS,
