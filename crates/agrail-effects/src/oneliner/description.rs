@@ -42,11 +42,14 @@ pub struct Description {
     pub same: String,
     /// Words with an effect of their own, which a definition does not take from them; their effect is unknown.
     pub acts: String,
+    /// Other names of the language's own modules that reach beyond the program: unknown even in a project's own code, in
+    /// which any name that is not listed here is that of the project or of one of its packages. Empty: that is not known.
+    pub system: String,
     /// Variables whose change has an effect.
     pub variables: String,
     /// Functions that call one of their arguments, and its index.
     pub callbacks: BTreeMap<String, usize>,
-    /// Effects: role and place of the target.
+    /// Effects: role and place of the target; several are separated by a semicolon.
     pub calls: BTreeMap<String, String>,
 }
 

@@ -50,13 +50,14 @@ pub struct Language {
     pub inert: HashSet<String>,
     pub methods: HashSet<String>,
     pub acts: HashSet<String>,
+    pub system: HashSet<String>,
     pub modules: HashSet<String>,
     pub homes: Vec<Vec<char>>,
     pub joins: HashSet<String>,
     pub same: HashSet<String>,
     pub variables: HashSet<String>,
     pub callbacks: BTreeMap<String, usize>,
-    pub rows: HashMap<String, Row>,
+    pub rows: HashMap<String, Vec<Row>>,
     syntax: Vec<Syntax>,
 }
 
@@ -74,7 +75,7 @@ impl Language {
     fn new(name: String, from: Description) -> Self {
         let set = |text: &str| text.split_whitespace().map(str::to_owned).collect::<HashSet<String>>();
         let rows = from.calls.iter().flat_map(|(names, row)| {
-            names.split_whitespace().filter_map(|name| Some((name.to_owned(), Row::parse(row)?)))
+            names.split_whitespace().map(|name| (name.to_owned(), row.split("; ").filter_map(Row::parse).collect()))
         });
         Language {
             name,
@@ -85,6 +86,7 @@ impl Language {
             inert: set(&from.inert),
             methods: set(&from.methods),
             acts: set(&from.acts),
+            system: set(&from.system),
             homes: from.homes.iter().map(|home| home.chars().collect()).collect(),
             modules: set(&from.modules),
             joins: set(&from.joins),
@@ -126,6 +128,19 @@ impl Language {
         self.inert.iter().chain(self.rows.keys()).any(|known| known.starts_with(&begin))
     }
 
+    /// Whether a name that has no meaning here may be one of the language itself, and reach beyond the program.
+    pub fn may_reach(&self, name: &str) -> bool {
+        let name = name.trim_start_matches('.');
+        let parts = || name.split(['.', ':']).filter(|part| !part.is_empty());
+        let listed = |part: &str| self.system.contains(part) || self.acts.contains(part);
+        let space = parts().next().filter(|_| parts().nth(1).is_some());
+        self.system.is_empty()
+            || self.system.contains(name)
+            || parts().next().is_some_and(listed)
+            || parts().next_back().is_some_and(listed)
+            || space.is_some_and(|space| self.is_space(space))
+    }
+
     /// Whether `NAME = function` cannot make a name harmless.
     pub fn is_taken(&self, name: &str) -> bool {
         self.acts.contains(name) || self.rows.contains_key(name)
@@ -161,8 +176,10 @@ mod tests {
         assert_eq!(all.len(), 13);
         for (name, description) in all {
             for row in description.calls.values() {
-                let row = Row::parse(row).unwrap_or_else(|| panic!("{name}: {row}"));
-                assert!(row.role == "open" || Role::parse(&row.role).is_ok(), "{name}: {}", row.role);
+                for part in row.split("; ") {
+                    let row = Row::parse(part).unwrap_or_else(|| panic!("{name}: {row}"));
+                    assert!(row.role == "open" || Role::parse(&row.role).is_ok(), "{name}: {}", row.role);
+                }
             }
             assert!(Language::named(&name).is_some());
         }

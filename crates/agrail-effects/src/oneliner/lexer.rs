@@ -308,6 +308,10 @@ impl Lexer<'_> {
                 {
                     self.at += assigns.chars().count() - 1;
                     mark.clone_from(assigns);
+                } else if c == '/' && self.peek(0) == Some('/') && language.has(Syntax::Perl) {
+                    // the first value that is defined
+                    self.at += 1;
+                    mark.push('/');
                 }
                 let compares = mark == "=" && matches!(self.peek(0), Some('=' | '~' | '>'));
                 if compares || matches!(c, '=' | '!' | '<' | '>') && self.peek(0) == Some('=') && mark.len() == 1 {

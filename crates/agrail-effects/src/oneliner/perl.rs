@@ -58,8 +58,9 @@ impl Lexer<'_> {
         let word: String = self.chars.iter().skip(self.at).take_while(|c| self.is_word(**c)).collect();
         let quotes = matches!(word.as_str(), "q" | "qq" | "qw" | "qr" | "qx" | "m" | "s" | "y" | "tr");
         let before = self.tokens.last();
-        // a key, a method
-        if !quotes || matches!(before, Some(Token::Member)) {
+        // a key, a method, `-s $file`
+        let tests = word == "s" && self.at.checked_sub(1).and_then(|at| self.chars.get(at)) == Some(&'-');
+        if !quotes || tests || matches!(before, Some(Token::Member)) {
             return false;
         }
         let after = self.at + word.chars().count();

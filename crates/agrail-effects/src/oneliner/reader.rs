@@ -6,7 +6,7 @@ use super::language::{Language, Place, Row};
 use super::lexer::Token;
 use super::own::{self, Own};
 use super::redirects;
-use crate::reading::{Call, MODULE, MODULE_FOLDER, Problems, Reading, quote};
+use crate::reading::{Call, LIBRARY, MODULE, MODULE_FOLDER, Problems, Reading, quote};
 use crate::{Cause, Detail, UNKNOWN_SPAN};
 use foldhash::HashSet;
 
@@ -39,6 +39,10 @@ const MACROS: [&str; 24] = [
     "views",
     "warn",
 ];
+
+/// The packages of R itself.
+const OF_R: [&str; 10] =
+    ["base", "compiler", "graphics", "grDevices", "methods", "parallel", "stats", "tcltk", "tools", "utils"];
 
 /// Reads the tokens of a source.
 pub fn read(language: &Language, tokens: &[Token], problems: Problems) -> Reading {
@@ -79,10 +83,12 @@ impl<'t> Reader<'t> {
         for token in self.tokens {
             let Token::Text(text) = token else { continue };
             let is_path = (text.contains('/') || text.starts_with('~')) && !text.contains("://");
-            if !is_path || text.contains(char::is_whitespace) || text.starts_with(UNKNOWN_SPAN) {
+            // a pattern, or the mark between folders
+            let odd = |c: char| c.is_whitespace() || "\\()[]^|+{}$".contains(c);
+            if !is_path || text.contains(odd) || text.starts_with(UNKNOWN_SPAN) {
                 continue;
             }
-            for call in &computed {
+            for call in computed.iter().filter(|call| call.role == "delete" || text != "/") {
                 self.emit(&call.role, text.clone(), call.recursive || call.role == "delete", &call.via);
             }
         }
@@ -129,7 +135,14 @@ impl<'t> Reader<'t> {
             ("php", "@") => true,
             ("julia", "@") => {
                 self.named.insert(at + 1);
-                matches!(self.get(at + 1), Some(Token::Word(word)) if MACROS.contains(&word.as_str()))
+                match self.get(at + 1) {
+                    Some(Token::Word(word)) if MACROS.contains(&word.as_str()) => true,
+                    Some(Token::Word(word)) if !self.language.system.contains(&format!("@{word}")) => {
+                        self.missing(&format!("@{word}"));
+                        true
+                    }
+                    _ => false,
+                }
             }
             // `App\Support\Price`, `\strlen()`
             ("php", "\\") => matches!(self.get(at + 1), Some(Token::Word(_))),
@@ -215,14 +228,20 @@ impl<'t> Reader<'t> {
             return;
         }
         let called = self.get(at + 1) == Some(&Token::Open('('));
-        if let Some(row) = language.rows.get(&name) {
-            return self.row(at, row, &name);
+        if let Some(rows) = language.rows.get(&name) {
+            return rows.iter().for_each(|row| self.row(at, row, &name));
         }
         if language.acts.contains(&name) {
             return self.unknown(&name);
         }
         if let Some(index) = language.callbacks.get(&name) {
             self.callback(at, *index, &name);
+        }
+        // a class is not a constant
+        let class = self.get(at + 1) == Some(&Token::Member)
+            || matches!(self.before(at), Some(Token::Word(word)) if matches!(word.as_str(), "new" | "extends"));
+        if class && language.system.contains(&name) && !language.is_inert(&name) {
+            return self.unknown(&name);
         }
         let known = language.keywords.contains(&name)
             || language.functions.contains(&name)
@@ -232,8 +251,17 @@ impl<'t> Reader<'t> {
             || own::is_bare(language, self.tokens, at, &name) && !member && !self.is_handed_on(at);
         let juxtaposed = language.has(Syntax::Spaced)
             && matches!(self.get(at + 1), Some(Token::Text(_) | Token::Number(_) | Token::Variable(_)));
-        if !known && (called || juxtaposed || member || !self.own.names.contains(&name)) {
-            self.unknown(&name);
+        // `Dir["*"]` of Ruby lists
+        let lists = name == "Dir" && self.get(at + 1) == Some(&Token::Open('['));
+        // `-e $file` of Perl
+        let tests = language.name == "perl"
+            && self.is_mark(at.wrapping_sub(1), &["-"])
+            && matches!(
+                word,
+                "e" | "f" | "d" | "r" | "w" | "x" | "s" | "z" | "l" | "p" | "t" | "T" | "B" | "M" | "A" | "C"
+            );
+        if !known && !lists && !tests && (called || juxtaposed || member || !self.own.names.contains(&name)) {
+            self.missing(&name);
         }
     }
 
@@ -292,6 +320,7 @@ impl<'t> Reader<'t> {
         let base = matches!(package, "base" | "stats" | "utils" | "graphics");
         match self.language.rows.get(word) {
             None if base && self.language.is_inert(word) => {}
+            None if !OF_R.contains(&package) => self.missing(&format!("{package}::{word}")),
             _ => self.unknown(&format!("{package}::{word}")),
         }
     }
@@ -299,8 +328,8 @@ impl<'t> Reader<'t> {
     /// A member of a value.
     fn method(&mut self, at: usize, word: &str) {
         let language = self.language;
-        if let Some(row) = language.rows.get(&format!(".{word}")) {
-            return self.row(at, row, word);
+        if let Some(rows) = language.rows.get(&format!(".{word}")) {
+            return rows.iter().for_each(|row| self.row(at, row, word));
         }
         // `FilesystemIterator::SKIP_DOTS`
         let constant = language.has(Syntax::Upper) && own::is_bare(language, self.tokens, at, word);
@@ -309,7 +338,7 @@ impl<'t> Reader<'t> {
             || self.own.functions.contains(word)
             || self.own.names.contains(word) && self.get(at + 1) != Some(&Token::Open('('));
         if !known {
-            self.unknown(&format!(".{word}"));
+            self.missing(&format!(".{word}"));
         }
     }
 
@@ -451,6 +480,12 @@ impl<'t> Reader<'t> {
             return self.problems.add(Cause::Budget, "too many calls");
         }
         self.calls.push(call);
+    }
+
+    /// A name that nothing lists: of the language itself, or of the project and its packages.
+    fn missing(&mut self, name: &str) {
+        let role = if self.language.may_reach(name) { "unknown" } else { LIBRARY };
+        self.emit(role, name.to_owned(), false, name);
     }
 
     fn unknown(&mut self, what: &str) {

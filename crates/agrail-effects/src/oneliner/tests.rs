@@ -34,6 +34,7 @@ fn what_only_computes_and_prints_has_no_effects() {
         ("perl", "my @x = map { $_ * 2 } grep { $_ % 2 } 1..10; print join(',', @x), \"\\n\""),
         ("perl", "while (<STDIN>) { chomp; my ($k, $v) = split /=/; print \"$k\\t$v\\n\" }"),
         ("perl", "s/(\\d+)/$1+1/e"),
+        ("perl", "my $d = $h{$_} // 0; print 'there' if -e $d && -s $d; print $x // 'none'"),
         ("perl", "use strict; use warnings; my %h = (open => 1, system => 2); print $h{system}"),
         ("ruby", "puts [3,1,2].sort.map { |x| x * 2 }.join(\", \")"),
         ("ruby", "$_.gsub!(/foo/, 'bar'); puts $_.split(/,/)[1]"),
@@ -236,4 +237,40 @@ fn what_other_languages_hide_is_unknown() {
         wrong.extend(known(language, source));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn names_of_the_language_are_told_from_those_of_packages() {
+    for (language, source, name, is_own) in [
+        ("ruby", "Slug.make(1)", "Slug", true),
+        ("ruby", "x.frobnicate", ".frobnicate", true),
+        ("ruby", "Net::HTTP.get(u)", "Net", false),
+        ("ruby", "FileUtils.frob('x')", "FileUtils.frob", false),
+        ("ruby", "x.instance_variable_set(:@a, 1)", ".instance_variable_set", false),
+        ("php", "$t = new Tokenizer($x);", "Tokenizer", true),
+        ("php", "pcntl_fork();", "pcntl_fork", false),
+        ("php", "$z = new ZipArchive;", "ZipArchive", false),
+        ("perl", "GetOptions('x' => $x);", "GetOptions", true),
+        ("perl", "copy('a', 'b');", "copy", false),
+        ("perl", "my $x = IO::Socket::INET->new;", "IO.Socket.INET", false),
+        ("lua", "inspect.dump(1)", "inspect", true),
+        ("lua", "os.frob()", "os.frob", false),
+        ("r", "jsonlite::fromJSON('x')", "jsonlite::fromJSON", true),
+        ("r", "utils::untar('x')", "utils::untar", false),
+        ("julia", "@btime2 f(1)", "@btime2", true),
+    ] {
+        let found = read(language, source);
+        let role = if is_own { "library" } else { "unknown" };
+        assert!(found.contains(&format!("{role} {name}")), "{language}: {source}: {found:?}");
+    }
+    // nothing is known of what a macro makes of its source
+    assert!(read("julia", "@eval x").iter().any(|found| found.starts_with("problem")));
+}
+
+#[test]
+fn a_computed_path_is_no_pattern_of_the_source() {
+    let php = "file_put_contents($o['out'] . '.tmp', preg_replace('/(\\w+)$/', '/', $x)); $a = '/etc/hosts';";
+    let found = read("php", php);
+    assert!(found.contains(&"write /etc/hosts".to_owned()), "{found:?}");
+    assert!(!found.iter().any(|call| call.contains("\\w") || call == "write /"), "{found:?}");
 }
