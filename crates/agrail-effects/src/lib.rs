@@ -9,6 +9,7 @@ mod action;
 mod code;
 mod detail;
 pub mod file;
+mod kept;
 mod kind;
 pub mod local;
 mod normal;

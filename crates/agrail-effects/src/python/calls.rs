@@ -90,12 +90,17 @@ impl Reader<'_> {
                     Some(more) => args.pos.extend(more),
                     None => args.open = true,
                 },
-                "dictionary_splat" => match self.expr(src, arg) {
-                    Value::Dict(d) => {
-                        args.kw.extend(d.items.chunks(2).filter_map(|p| Some((p.first()?.show(), p.get(1)?.clone()))))
+                "dictionary_splat" => {
+                    let before = std::mem::replace(&mut self.arguments.spread, src.of(arg).starts_with("**vars("));
+                    let spread = self.expr(src, arg);
+                    self.arguments.spread = before;
+                    match spread {
+                        Value::Dict(d) => args
+                            .kw
+                            .extend(d.items.chunks(2).filter_map(|p| Some((p.first()?.show(), p.get(1)?.clone())))),
+                        _ => args.open = true,
                     }
-                    _ => args.open = true,
-                },
+                }
                 _ => {
                     let value = self.expr(src, arg);
                     args.pos.push(value)
@@ -182,6 +187,7 @@ impl Reader<'_> {
             return Value::Hole;
         };
         let bound = self.bind(&src, node, args);
+        let parameters: Vec<String> = if self.rounds.is_empty() { Vec::new() } else { bound.keys().cloned().collect() };
         let base = self.scopes.len();
         self.scopes.push(function.captured.clone());
         self.scopes.push(bound);
@@ -195,14 +201,14 @@ impl Reader<'_> {
             yielded: None,
             forks: self.forks,
         });
-        let mut result = Value::None;
-        if let Some(body) = field(node, "body") {
-            if node.kind() == "lambda" {
-                result = self.expr(&src, body)
-            } else {
-                self.block(&src, body);
+        let result = self.apart(&parameters, |reader| match field(node, "body") {
+            Some(body) if node.kind() == "lambda" => reader.expr(&src, body),
+            Some(body) => {
+                reader.block(&src, body);
+                Value::None
             }
-        }
+            None => Value::None,
+        });
         let frame = self.frames.pop();
         self.compared = compared;
         self.scopes.truncate(base);
@@ -385,7 +391,8 @@ impl Reader<'_> {
             Entry::Row(row) => self.apply(row, &name, None, args),
             Entry::Harmless => {
                 self.escape(&args, &name);
-                if self.table.is_module(&name)
+                let last = name.rsplit('.').next().unwrap_or_default();
+                if self.table.is_module(&name) && !last.starts_with(char::is_uppercase)
                     || !name.contains('.')
                     || name.starts_with("os.")
                     || name.starts_with("psutil.")

@@ -29,8 +29,9 @@ impl Reader<'_> {
         let names = names.iter().flat_map(|left| left.split(|c: char| !c.is_alphanumeric() && c != '_'));
         let before: Vec<(String, Value)> =
             names.filter_map(|name| Some((name.to_owned(), self.lookup(name)?))).collect();
-        self.clauses(src, &clauses, body, &mut made);
+        self.uncertain(|reader| reader.clauses(src, &clauses, body, &mut made));
         for (name, value) in before {
+            self.note_read(&name);
             self.assign_name(&name, value);
         }
         self.compared.truncate(compared);

@@ -92,6 +92,7 @@ impl Reader<'_> {
     fn named_expression(&mut self, src: &Rc<Source>, node: Node<'_>) -> Value {
         let value = field(node, "value").map_or(Value::Hole, |v| self.expr(src, v));
         if let Some(name) = field(node, "name") {
+            self.note_read(src.of(name));
             self.assign(src, name, value.clone())
         }
         value
@@ -125,6 +126,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn identifier(&mut self, name: &str) -> Value {
+        self.note_read(name);
         if let Some(value) = self.lookup(name) {
             // a process that a condition selects by its name
             if let (Value::Object(kind, target), Some(_)) = (&value, self.compared.first())

@@ -1,6 +1,7 @@
 //! Branches and loops: both sides of a branch count, and loops carry a weight.
 
 use super::operators::Compared;
+use super::rounds::Round;
 use super::statements::{field, fields, named};
 use super::values::{self, Value, either, many};
 use super::{Flow, Reader, Source};
@@ -171,7 +172,7 @@ impl Reader<'_> {
         let mut all_stop = true;
         for part in parts {
             let mark = self.journal.len();
-            all_stop &= part.is_some_and(|p| self.statement(src, p) == Flow::Stop);
+            all_stop &= self.uncertain(|reader| part.is_some_and(|p| reader.statement(src, p) == Flow::Stop));
             all.push(self.undo(mark));
         }
         let around = parts.len() == 1;
@@ -181,6 +182,9 @@ impl Reader<'_> {
         for key in names {
             let before = self.variable(&key);
             let mut value: Option<Value> = if around { before.clone() } else { None };
+            if around || all.iter().any(|made| !made.contains_key(&key)) {
+                self.note_read(&key.1);
+            }
             for made in &all {
                 let made = made.get(&key).cloned().unwrap_or_else(|| before.clone());
                 value = match (value, made) {
@@ -287,6 +291,7 @@ impl Reader<'_> {
         for case in cases.iter().filter(|c| c.kind() == "case_clause") {
             for pattern in named(*case).iter().filter(|n| n.kind() == "case_pattern") {
                 for name in named(*pattern).iter().filter(|n| n.kind() == "dotted_name") {
+                    self.note_read(src.of(*name));
                     self.assign_name(src.of(*name), subject.clone())
                 }
             }
@@ -362,26 +367,42 @@ impl Reader<'_> {
     }
 
     /// Interprets a body whose rounds differ: once as it is, then with the variables changed by the first round
-    /// widened.
+    /// widened, unless no round begins with a value of the one before.
     pub(super) fn repeat(&mut self, src: &Rc<Source>, body: Node<'_>, count: f64, mut bind: impl FnMut(&mut Self)) {
-        let (weight, again) = (self.weight, self.again);
+        let (weight, again, around) = (self.weight, self.again, self.around());
         self.weight *= count.max(1.0);
         let mark = self.journal.len();
-        bind(self);
-        self.statement(src, body);
+        self.rounds.push(Round::default());
+        self.uncertain(|reader| {
+            bind(reader);
+            reader.statement(src, body)
+        });
         let made = self.undo(mark);
+        let round = self.rounds.pop().unwrap_or_default();
+        let mut carried = self.around() != around;
         for (key, value) in sorted(made) {
             let before = self.variable(&key);
+            carried |= self.is_carried(&round, &key, before.as_ref(), value.as_ref());
             let vague = match (before, value) {
                 (Some(a), Some(b)) => widen(a, b),
                 (a, b) => a.or(b).unwrap_or(Value::Hole),
             };
+            self.note_read(&key.1);
             self.assign_in(key.0, &key.1, vague);
         }
-        self.again = true;
+        if carried {
+            self.again = true;
+            self.another_round(src, body, bind);
+        }
+        (self.weight, self.again) = (weight, again);
+    }
+
+    fn another_round(&mut self, src: &Rc<Source>, body: Node<'_>, mut bind: impl FnMut(&mut Self)) {
         let mark = self.journal.len();
-        bind(self);
-        self.statement(src, body);
+        self.uncertain(|reader| {
+            bind(reader);
+            reader.statement(src, body)
+        });
         for (key, value) in sorted(self.undo(mark)) {
             let before = self.variable(&key);
             let joined = match (before, value) {
@@ -390,7 +411,6 @@ impl Reader<'_> {
             };
             self.assign_in(key.0, &key.1, joined);
         }
-        (self.weight, self.again) = (weight, again);
     }
 
     /// The values of a loop variable: all items if they are known; otherwise an element and the number of items.

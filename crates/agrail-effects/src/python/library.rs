@@ -6,6 +6,7 @@ use super::row::{Row, Special};
 use super::source::LibraryFile;
 use crate::role::{Role, RoleError};
 use serde::Deserialize;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// Functions with their effects, deserialised from `[[call]]` rows.
@@ -15,11 +16,24 @@ pub struct Library {
     rows: Vec<Row>,
     names: BTreeMap<String, usize>,
     examples: Vec<Vec<String>>,
+    /// Tells libraries with other functions apart; empty if there are none.
+    digest: String,
 }
 
 impl Library {
     /// No functions.
-    pub const NONE: Self = Self { rows: Vec::new(), names: BTreeMap::new(), examples: Vec::new() };
+    pub const NONE: Self =
+        Self { rows: Vec::new(), names: BTreeMap::new(), examples: Vec::new(), digest: String::new() };
+
+    /// The digest of the functions.
+    pub(crate) fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    fn set_digest(&mut self) {
+        let sum = Sha256::digest(format!("{:?} {:?}", self.rows, self.names));
+        self.digest = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+    }
 
     /// Adds the functions of another library; those that both have stay as they are.
     pub fn extend(&mut self, other: Self) {
@@ -29,6 +43,7 @@ impl Library {
             self.names.entry(name).or_insert(from + at);
         }
         self.examples.extend(other.examples);
+        self.set_digest();
     }
 
     /// Interprets the examples of the rows: `[source, effect...]`.
@@ -76,6 +91,7 @@ impl TryFrom<LibraryFile> for Library {
             library.rows.push(row);
             library.examples.extend(examples);
         }
+        library.set_digest();
         Ok(library)
     }
 }

@@ -1,5 +1,6 @@
 //! Attributes, subscripts and environment variables.
 
+use super::arguments::NAMESPACE;
 use super::row::Constant;
 use super::statements::{field, fields};
 use super::values::{self, UNKNOWN_SPAN, Value, either, lift, many, text};
@@ -17,26 +18,7 @@ impl Reader<'_> {
             Value::Any(choices) => {
                 choices.items.iter().map(|c| self.attribute(c, name)).reduce(either).unwrap_or(Value::Hole)
             }
-            Value::Name(module) => {
-                if matches!(name, "__dict__") {
-                    return object.clone();
-                }
-                // a module that another module imported
-                if IMPORTED.contains(&name) && !module.is_empty() && !self.table.is_module(&format!("{module}.{name}"))
-                {
-                    return Value::Name(name.into());
-                }
-                let full = self.table.canonical(&if module.is_empty() || &**module == "builtins" {
-                    name.to_string()
-                } else {
-                    format!("{module}.{name}")
-                });
-                match self.table.constants.get(&full) {
-                    Some(Constant::Number(n)) => Value::Int(i128::from(*n)),
-                    Some(Constant::Text(s)) => text(s),
-                    _ => Value::Name(full.into()),
-                }
-            }
+            Value::Name(module) => self.attribute_of_name(module, name),
             Value::Module(_) if name == "__dict__" => object.clone(),
             Value::Module(module) => self.of_module(*module, name),
             Value::Instance(class, _) | Value::Class(class) => {
@@ -60,6 +42,12 @@ impl Reader<'_> {
                 self.attribute_of_rows(object, name);
                 values::bound(Value::Local, name)
             }
+            Value::Object(kind, _) if &**kind == NAMESPACE => {
+                if name == "__dict__" {
+                    self.forget_parsed();
+                }
+                self.parsed(name).unwrap_or_else(|| values::bound(Value::Local, name))
+            }
             Value::Object(kind, target) => match (&**kind, name) {
                 ("psutil.Process", "pid") => object.clone(),
                 ("psutil.Process", "info") => Value::Hole,
@@ -69,6 +57,32 @@ impl Reader<'_> {
             },
             _ if name.starts_with("__") => self.dunder(name),
             _ => values::bound(object.clone(), name),
+        }
+    }
+
+    /// The attribute of something outside the program.
+    fn attribute_of_name(&mut self, module: &Rc<str>, name: &str) -> Value {
+        if matches!(name, "__dict__") {
+            return Value::Name(module.clone());
+        }
+        if (&**module, name) == ("sys", "argv")
+            && let Some(words) = self.words()
+        {
+            return words;
+        }
+        // a module that another module imported
+        if IMPORTED.contains(&name) && !module.is_empty() && !self.table.is_module(&format!("{module}.{name}")) {
+            return Value::Name(name.into());
+        }
+        let full = self.table.canonical(&if module.is_empty() || &**module == "builtins" {
+            name.to_string()
+        } else {
+            format!("{module}.{name}")
+        });
+        match self.table.constants.get(&full) {
+            Some(Constant::Number(n)) => Value::Int(i128::from(*n)),
+            Some(Constant::Text(s)) => text(s),
+            _ => Value::Name(full.into()),
         }
     }
 

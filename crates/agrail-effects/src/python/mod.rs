@@ -13,6 +13,7 @@
 //!
 //! Size, nesting, steps and calls are bounded; a reading that reaches a bound is incomplete.
 
+mod arguments;
 mod builtins;
 mod callbacks;
 mod calls;
@@ -26,6 +27,7 @@ mod library;
 mod members;
 mod modules;
 mod operators;
+mod rounds;
 mod row;
 mod source;
 mod special;
@@ -68,13 +70,15 @@ pub struct Place<'t> {
     pub path: &'t str,
     /// The working folder.
     pub folder: &'t str,
+    /// The words after its name, if all are known.
+    pub words: Option<&'t [String]>,
     /// The project's modules.
     pub loader: &'t dyn Loader,
 }
 
 impl Place<'static> {
     /// Source without a file, and no modules.
-    pub(crate) const NONE: Self = Self { path: "", folder: "", loader: &NoModules };
+    pub(crate) const NONE: Self = Self { path: "", folder: "", words: None, loader: &NoModules };
 }
 
 /// Interprets Python source, which may call the functions of the host's library. Never fails: the reading contains
@@ -87,6 +91,9 @@ pub fn extract_effects(source: &str, place: &Place<'_>, library: &Library) -> Re
     let mut reader = Reader::new(table, library, Modules::new(place.path, place.folder, place.loader));
     if place.path.starts_with('/') {
         reader.assign_name("__file__", values::text(place.path));
+    }
+    if let Some(words) = place.words {
+        reader.set_words(std::iter::once(place.path).chain(words.iter().map(String::as_str)));
     }
     reader.source(source, "source");
     reader.answered();
@@ -162,6 +169,8 @@ struct Reader<'t> {
     /// Product of the lengths of the loops that are interpreted item by item.
     unrolled: usize,
     grown: HashMap<&'static str, f64>,
+    /// The loops whose first round is interpreted.
+    rounds: Vec<rounds::Round>,
     /// Whether this is the second pass over a loop body, in which growth is not counted again.
     again: bool,
     forks: usize,
@@ -172,6 +181,8 @@ struct Reader<'t> {
     /// Whether the source loads tables (`data`).
     loads: bool,
     modules: Modules<'t>,
+    /// The words of the command line.
+    arguments: arguments::Arguments,
     /// Functions that imported modules define, with their class.
     inner: Vec<(Rc<Function>, Option<Rc<Class>>)>,
 }
@@ -195,6 +206,7 @@ impl<'t> Reader<'t> {
             weight: 1.0,
             unrolled: 1,
             grown: HashMap::default(),
+            rounds: vec![],
             again: false,
             forks: 0,
             cwd: None,
@@ -203,6 +215,7 @@ impl<'t> Reader<'t> {
             nested_sources: 0,
             loads: false,
             modules,
+            arguments: arguments::Arguments::default(),
             inner: vec![],
         }
     }

@@ -167,6 +167,8 @@ pub enum Special {
     Address,
     /// A connection is accepted.
     Accept,
+    /// A parser of the command line, its arguments and its result.
+    Arguments,
     /// A data agent loads a table.
     #[serde(rename = "data load")]
     DataLoad,

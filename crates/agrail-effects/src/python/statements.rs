@@ -132,8 +132,12 @@ impl Reader<'_> {
     pub(super) fn define(&mut self, src: &Rc<Source>, node: Node<'_>, class: Option<&str>) -> Value {
         let source = self.sources.iter().position(|s| Rc::ptr_eq(s, src)).unwrap_or(0);
         let base = self.frames.last().map_or(0, |f| f.base).max(1);
-        let captured =
+        let captured: HashMap<String, Value> =
             self.scopes.iter().skip(base).flat_map(|s| s.iter().map(|(k, v)| (k.clone(), v.clone()))).collect();
+        if !self.rounds.is_empty() {
+            let text = src.of(node);
+            captured.keys().filter(|name| text.contains(name.as_str())).for_each(|name| self.note_read(name));
+        }
         let value = values::function(source, self.modules.current, (node.start_byte(), node.end_byte()), captured);
         if let (Value::Function(f), None) = (&value, class)
             && node.kind() != "lambda"

@@ -1,5 +1,6 @@
 //! Variables: scopes, assignments, attributes of instances.
 
+use super::arguments::NAMESPACE;
 use super::flow::l_element;
 use super::statements::{field, named};
 use super::table::Entry;
@@ -35,6 +36,7 @@ impl Reader<'_> {
 
     pub(super) fn assign_in(&mut self, scope: usize, name: &str, value: Value) {
         let key = self.key_of(scope);
+        self.note_written(name);
         if let Some(variables) = self.variables(key) {
             let old = variables.insert(name.to_string(), value);
             self.journal.push((key, name.to_string(), old));
@@ -78,6 +80,10 @@ impl Reader<'_> {
         let (Some(object), Some(name)) = (field(left, "object"), field(left, "attribute")) else { return };
         match self.expr(src, object) {
             Value::Instance(class, _) | Value::Class(class) => self.set_member(&class.name, src.of(name), value),
+            Value::Name(n) if (&*n, src.of(name)) == ("sys", "argv") && self.words().is_some() => {
+                self.replace_words(value);
+            }
+            Value::Object(kind, _) if &*kind == NAMESPACE => self.set_member(NAMESPACE, src.of(name), value),
             Value::Name(n) if self.table.is_module(&n) || n.is_empty() || &*n == "builtins" => {
                 self.unknown(&format!("{n}.{} is replaced", src.of(name)))
             }

@@ -155,7 +155,13 @@ impl Shell<'_> {
         }
         self.scoped(|shell| {
             shell.named_as(written, &found);
-            shell.with_arguments(arguments, |shell| shell.script(&found, &text, path))
+            shell.with_arguments(arguments, |shell| match found.as_str() {
+                "python" => {
+                    shell.python(&text, path, Some(arguments));
+                    Output::default()
+                }
+                language => shell.script(language, &text, path),
+            })
         })
     }
 

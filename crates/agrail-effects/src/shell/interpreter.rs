@@ -151,8 +151,10 @@ impl Shell<'_> {
             if given.name == "-m" {
                 return self.python_module(value, rest);
             }
-            self.with_arguments(rest, |shell| shell.script("python", value, &format!("{program} -c")));
-            return Output::default();
+            return self.with_arguments(rest, |shell| {
+                shell.python(value, &format!("{program} -c"), Some(rest));
+                Output::default()
+            });
         }
         match rest.split_first() {
             Some((file, rest)) if file != "-" => self.run_file(file, rest, Some("python")),

@@ -106,6 +106,8 @@ pub struct Reading {
 pub(crate) struct Output {
     /// The complete text, if it is constant.
     text: Option<String>,
+    /// The file whose content it is, if an input is redirected from one.
+    file: Option<String>,
     /// Paths, if the lines are names below them.
     names: Option<Vec<String>>,
     /// Whether it came from the network.
@@ -317,10 +319,15 @@ impl Shell<'_> {
     }
 
     pub(crate) fn unknown(&mut self, cause: Cause, what: &str, program: &str) {
-        if self.packaged && !self.state.privileged && matches!(cause, Cause::Program | Cause::Language) {
+        if self.is_packaged() && matches!(cause, Cause::Program | Cause::Language) {
             return self.step(|| format!("{what}: the project's own code, or that of one of its packages"));
         }
         self.surely_unknown(cause, what, program);
+    }
+
+    /// Whether the code is the project's own, so that its unknown names are those of the project or of its packages.
+    pub(crate) fn is_packaged(&self) -> bool {
+        self.packaged && !self.state.privileged
     }
 
     /// An unknown part of which it does not matter whose code it is.

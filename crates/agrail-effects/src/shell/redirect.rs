@@ -187,8 +187,9 @@ impl Shell<'_> {
             "/dev/null" => Some(String::new()),
             _ => self.short_text(&path).map(|text| format!("{text}\n")),
         };
-        let text = text.filter(|_| input && paths.len() == 1);
-        Output { piped: input, text, ..Output::default() }
+        let only = input && paths.len() == 1;
+        let file = Some(path).filter(|path| only && verb == Verb::Read && !path.starts_with("/dev/"));
+        Output { piped: input, text: text.filter(|_| only), file, ..Output::default() }
     }
 }
 

@@ -5,6 +5,7 @@ use super::roles::Command;
 use super::state::State;
 use super::{Output, ReadError, Shell, UNKNOWN_SPAN};
 use crate::Kind;
+use crate::kept;
 use crate::oneliner::OWN_FOLDER;
 use crate::reading::{Call, LIBRARY, Loaded, Loader, MODULE, MODULE_FOLDER, Reading};
 use crate::role::Role;
@@ -28,6 +29,9 @@ impl Shell<'_> {
                 self.step(|| "decoded text is run".to_owned());
             }
             self.with_arguments(&[], |shell| shell.script(language, &text, &format!("{program} <input>")));
+        } else if let Some(file) = &stdin.file {
+            // its words are those of the interpreter
+            drop(self.run_file(file, &[UNKNOWN_SPAN.to_string()], Some(language)));
         } else {
             self.unknown(Cause::Dynamic, "the source on its standard input", program);
         }
@@ -84,7 +88,7 @@ impl Shell<'_> {
             "bash" | "sh" => self.child(how, |shell| shell.nested(how, text, Output::default())),
             "source" => self.sourced(how, text),
             "python" => {
-                self.python(text, how);
+                self.python(text, how, None);
                 Output::default()
             }
             "notebook" => match super::notebook::source(text) {
@@ -199,14 +203,16 @@ impl Shell<'_> {
         let inline = self.path("[eval]");
         let path = if how.starts_with('/') { how } else { inline.as_str() };
         let modules = Modules { shell: self, read: RefCell::default() };
-        let reading = crate::code::extract_effects(text, path, &modules);
+        let parts = ["javascript", text, path, &self.path(".")];
+        let reading = kept::reading(&parts, &modules, |loader| crate::code::extract_effects(text, path, loader));
         let read = modules.read.into_inner();
         self.reading.scripts.extend(read);
         self.source_read(reading, "node");
         self.via.pop();
     }
 
-    pub(crate) fn python(&mut self, text: &str, how: &str) {
+    /// Interprets Python; `words` are those that it gets, if all are known.
+    pub(crate) fn python(&mut self, text: &str, how: &str, words: Option<&[String]>) {
         if text.contains(UNKNOWN_SPAN) {
             self.unknown(Cause::Dynamic, "parts of the source are not constant", how);
         }
@@ -214,8 +220,15 @@ impl Shell<'_> {
         let (inline, folder) = (self.path("[source]"), self.path("."));
         let path = if how.starts_with('/') { how } else { inline.as_str() };
         let modules = Modules { shell: self, read: RefCell::default() };
-        let place = crate::python::Place { path, folder: &folder, loader: &modules };
-        let reading = crate::python::extract_effects(text, &place, self.around.library());
+        let library = self.around.library();
+        let read = |loader: &dyn Loader| {
+            let place = crate::python::Place { path, folder: &folder, words, loader };
+            crate::python::extract_effects(text, &place, library)
+        };
+        let given = if words.is_some() { "given" } else { "" };
+        let mut parts = vec!["python", text, path, &folder, library.digest(), given];
+        parts.extend(words.into_iter().flatten().map(String::as_str));
+        let reading = kept::reading(&parts, &modules, read);
         let read = modules.read.into_inner();
         self.reading.scripts.extend(read);
         self.source_read(reading, "python");
@@ -243,7 +256,11 @@ impl Shell<'_> {
             }
             // in code of the project, a package is one of its own dependencies
             if call.role == LIBRARY {
-                self.unknown(Cause::Program, &call.target, &call.via);
+                if self.is_packaged() || matches!(language, "python" | "node") {
+                    self.unknown(Cause::Program, &call.target, &call.via);
+                } else {
+                    undefined.push(call);
+                }
                 continue;
             }
             let Ok(role) = Role::parse(&call.role) else {
@@ -253,7 +270,8 @@ impl Shell<'_> {
             match role {
                 Role::ScriptFile(language) if !call.dynamic => {
                     let file = self.beside(&call, &language);
-                    drop(self.run_file(&file, &[], Some(&language)));
+                    // it has the words of the program that loads it
+                    drop(self.run_file(&file, &[UNKNOWN_SPAN.to_string()], Some(&language)));
                 }
                 Role::Cwd => {}
                 Role::Script(language) => self.source_of(&call, &language),
@@ -326,7 +344,9 @@ impl Shell<'_> {
         let ending = if language == "ruby" && !call.target.ends_with(".rb") { ".rb" } else { "" };
         match call.target.strip_prefix(OWN_FOLDER) {
             Some(rest) => format!("{folder}{rest}{ending}"),
-            None if call.via == "require_relative" => format!("{folder}/{}{ending}", call.target),
+            None if call.via == "require_relative" || call.via == "include" && language == "julia" => {
+                format!("{folder}/{}{ending}", call.target)
+            }
             None => format!("{}{ending}", call.target),
         }
     }

@@ -273,6 +273,7 @@ impl Shell<'_> {
             output.private = place > 0;
             output = self.scoped(|s| s.statement(*child, source, output.clone()));
             output.piped = true;
+            output.file = None;
         }
         (self.background, self.piped) = (before, outer);
         output
@@ -290,6 +291,7 @@ pub(super) fn join(first: Output, second: Output) -> Output {
             _ => None,
         },
         text: first.text.zip(second.text).map(|(a, b)| a + &b),
+        file: None,
         network: first.network || second.network,
         endless: first.endless || second.endless,
         decoded: first.decoded || second.decoded,
@@ -305,6 +307,7 @@ fn either_output(outputs: Vec<Output>) -> Output {
         .reduce(|a, b| Output {
             text: a.text.filter(|text| b.text.as_ref() == Some(text)),
             names: a.names.filter(|names| b.names.as_ref() == Some(names)),
+            file: None,
             network: a.network || b.network,
             endless: a.endless || b.endless,
             decoded: a.decoded || b.decoded,

@@ -1,6 +1,7 @@
 //! Reflection, wrappers around functions and values, and everything of which only the size matters.
 
 use crate::python::Reader;
+use crate::python::arguments::NAMESPACE;
 use crate::python::calls::Args;
 use crate::python::special::command_line;
 use crate::python::values::{self, UNKNOWN_SPAN, Value, either, list, many, text};
@@ -10,10 +11,18 @@ impl Reader<'_> {
     pub(super) fn reflected(&mut self, name: &str, first: &Value, args: &Args) -> Option<Value> {
         Some(match name {
             "getattr" => self.attribute_by_name(first, args),
+            "vars" if is_parsed(first) => self.all_parsed(),
             "vars" => first.clone(),
+            "setattr" if is_parsed(first) => {
+                match args.at(1) {
+                    Value::Text(name) if !name.contains(UNKNOWN_SPAN) => self.set_member(NAMESPACE, &name, args.at(2)),
+                    _ => self.forget_parsed(),
+                }
+                Value::None
+            }
             "globals" | "locals" => Value::Name("globals()".into()),
-            "super" => match self.lookup("self") {
-                Some(Value::Instance(class, _)) => {
+            "super" => match self.identifier("self") {
+                Value::Instance(class, _) => {
                     class.base.clone().map_or(Value::Local, |b| values::object(&b, Value::Hole))
                 }
                 _ => Value::Local,
@@ -46,6 +55,11 @@ impl Reader<'_> {
         let found = self.attribute(first, &name);
         if args.pos.len() > 2 && !matches!(first, Value::Name(_)) { either(found, args.at(2)) } else { found }
     }
+}
+
+/// Whether a value is the arguments that the program has parsed.
+fn is_parsed(value: &Value) -> bool {
+    matches!(value, Value::Object(kind, _) if &**kind == NAMESPACE)
 }
 
 /// The words of a command line, and a command line of words.

@@ -70,6 +70,7 @@ impl Reader<'_> {
             | Special::Process
             | Special::WithArgument
             | Special::Variable => self.process_call(special, call),
+            Special::Arguments => self.argument_call(call),
             Special::Http
             | Special::Request
             | Special::MakeRequest
