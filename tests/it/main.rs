@@ -46,6 +46,7 @@ mod survey;
 mod table;
 mod transcripts;
 mod url;
+mod words;
 
 /// The real embedder, one for all tests: its files come from the user's cache, or are fetched into it.
 pub fn embedder() -> agrail::embed::MiniLm {
