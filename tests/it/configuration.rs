@@ -258,7 +258,7 @@ async fn a_reload_is_whole_or_nothing_and_what_is_weaker_is_logged() {
         write("[policy]\nfiles = [\"team.cedar\"]");
         served.reload().await
     };
-    assert_eq!((status, &stronger["weaker"]), (200, &json!([])));
+    assert_eq!((status, &stronger["weaker"]), (200, &json!([])), "{stronger}");
     assert_eq!(served.decision("ls /tmp").await, "deny");
 
     // both digests are in the log, which is whole

@@ -83,7 +83,7 @@ fn words_decide_what_a_program_deletes() {
             "python3 sweep.py --root build --name old --yes $MORE",
             "python3 clean.py -kall",
             "python3 clean.py --ki=all",
-            "python3 clean.py ../../../var/lib",
+            "python3 clean.py ../../../../var/lib",
             "python3 manage_state.py machine",
             "ls / | xargs python3 sweep.py --yes --root",
             "find / -maxdepth 1 -exec python3 sweep.py --yes --name lib --root {} \\;",

@@ -31,6 +31,9 @@ impl Library {
     }
 
     fn set_digest(&mut self) {
+        if self.rows.is_empty() {
+            return self.digest.clear();
+        }
         let sum = Sha256::digest(format!("{:?} {:?}", self.rows, self.names));
         self.digest = sum.iter().map(|byte| format!("{byte:02x}")).collect();
     }
