@@ -93,6 +93,38 @@ fn words_decide_what_a_program_deletes() {
 }
 
 #[test]
+fn functions_among_the_arguments_are_called_if_the_words_are_not_certain() {
+    let with = |line: &str| {
+        format!(
+            "import argparse, copy, os, shutil\np = argparse.ArgumentParser()\np.add_argument('--x')\n{line}\na = p.parse_args()\na.run(a.x)\n"
+        )
+    };
+    let (lambda, system) =
+        (with("p.set_defaults(run=lambda x: shutil.rmtree('/var/lib'))"), with("p.set_defaults(run=os.system)"));
+    let (kind, known) = (with("p.add_argument('--y', type=os.remove)"), with("p.set_defaults(run=print)"));
+    let changed = with("p.set_defaults(run=lambda x: shutil.rmtree('/var/lib'))\nunknown.register(p)");
+    let root = project(&[
+        ("lambda.py", &lambda),
+        ("system.py", &system),
+        ("kind.py", &kind),
+        ("known.py", &known),
+        ("changed.py", &changed),
+    ]);
+    allowed_in(root.path(), &["python3 known.py --x 1", "python3 known.py $X", "python3 system.py --x 'ls -l'"]);
+    stopped_in(
+        root.path(),
+        &[
+            "python3 lambda.py",
+            "python3 lambda.py $X",
+            "python3 system.py $X",
+            "python3 system.py --x 'rm -rf /var/lib'",
+            "python3 kind.py --y /etc/passwd",
+            "python3 changed.py",
+        ],
+    );
+}
+
+#[test]
 fn a_command_that_a_project_adds_to_its_framework_is_read() {
     let manage = "import sys\nfrom django.core.management import execute_from_command_line\n\nif __name__ == '__main__':\n    execute_from_command_line(sys.argv)\n";
     let command = |body: &str| {
@@ -108,7 +140,14 @@ fn a_command_that_a_project_adds_to_its_framework_is_read() {
         ("hours/management/commands/tidy_hours.py", &grave),
     ]);
     allowed_in(root.path(), &["python manage.py import_hours a.csv --replace", "python3 manage.py import_pages"]);
-    stopped_in(root.path(), &["python manage.py tidy_hours", "python manage.py no_such_command --frob"]);
+    stopped_in(
+        root.path(),
+        &[
+            "python manage.py tidy_hours",
+            "python manage.py no_such_command --frob",
+            "python manage.py import_hours --pythonpath=/tmp/x",
+        ],
+    );
 }
 
 #[test]
@@ -129,13 +168,32 @@ fn names_that_no_table_knows_are_those_of_a_project_and_its_packages() {
         ("zip.php", "<?php\n$z = new ZipArchive;\n$z->open('a.zip');\n$z->extractTo('/etc');\n"),
         ("copy.pl", "use File::Copy;\ncopy('x', '/etc/passwd');\n"),
         ("debug.lua", "debug.sethook(function() end)\n"),
+        ("process.php", "<?php\n$p = new Process(['rm', '-rf', '/var/lib']);\n$p->mustRun();\n"),
+        ("tree.pl", "use Path::Tiny;\npath('/var/lib')->remove_tree;\n"),
+        ("folder.lua", "local lfs = require 'lfs'\nlfs.rmdir('/var/lib')\n"),
+        ("folder.R", "fs::dir_delete('/var/lib')\n"),
+        ("every.php", "<?php\nforeach (glob('/etc/{ssl,ssh}/*', GLOB_BRACE) as $f) { unlink($f); }\n"),
         ("move.rb", "require 'fileutils'\nFileUtils.mv('x', '/etc/passwd')\n"),
     ]);
     allowed_in(
         root.path(),
         &["ruby report.rb --width 3 -x", "php index.php --out=x", "perl count.pl --n 3", "lua pack.lua --width 4 -o x"],
     );
-    stopped_in(root.path(), &["ruby home.rb", "php zip.php", "perl copy.pl", "lua debug.lua", "ruby move.rb"]);
+    stopped_in(
+        root.path(),
+        &[
+            "ruby home.rb",
+            "php zip.php",
+            "perl copy.pl",
+            "lua debug.lua",
+            "ruby move.rb",
+            "php process.php",
+            "perl tree.pl",
+            "lua folder.lua",
+            "Rscript folder.R",
+            "php every.php",
+        ],
+    );
     // outside of a project's own files, such a name is unknown
     stopped_in(root.path(), &["ruby -e 'Slug.make(1)'", "php -r '$t = new Tokenizer([]);'"]);
 }
@@ -145,13 +203,28 @@ fn a_file_on_the_standard_input_of_an_interpreter_is_read() {
     let root = project(&[
         ("fine.sh", "mkdir -p build\ntouch build/a\n"),
         ("grave.sh", "set -e\nmkdir -p build\nrm -rf /etc/ssl\n"),
+        ("put.sh", "echo x >> \"$1\"\n"),
+        ("put.py", "import sys\n\nopen(sys.argv[1], 'a').write('x')\n"),
         ("fine.py", "import json\n\nprint(json.dumps({}))\n"),
         ("select.sql", "SELECT name\nFROM item\nWHERE id = 1;\n"),
         ("drop.sql", "BEGIN;\nDROP TABLE item;\nCOMMIT;\n"),
     ]);
-    allowed_in(root.path(), &["bash < fine.sh", "python3 < fine.py", "sqlite3 app.db < select.sql"]);
+    allowed_in(
+        root.path(),
+        &["bash < fine.sh", "python3 < fine.py", "sqlite3 app.db < select.sql", "bash -s build/a < put.sh"],
+    );
     stopped_in(
         root.path(),
-        &["bash < grave.sh", "bash -s x < grave.sh", "psql -d app < drop.sql", "sed s/a/b/ < fine.sh | bash"],
+        &[
+            "bash < grave.sh",
+            "bash -s x < grave.sh",
+            "psql -d app < drop.sql",
+            "sed s/a/b/ < fine.sh | bash",
+            "bash -s /etc/profile < put.sh",
+            "python3 - /etc/profile < put.py",
+            "bash -s /etc/profile <<'E'\necho x >> \"$1\"\nE",
+            "cd /tmp && python3 - /etc/profile <<'E'\nimport sys\nopen(sys.argv[1], 'a').write('x')\nE",
+            "(cd /tmp && bash) < grave.sh",
+        ],
     );
 }

@@ -8,6 +8,15 @@ use std::sync::OnceLock;
 /// The descriptions by name, compiled by `build.rs`.
 static COMPILED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/oneliner.bin"));
 
+/// Words of the names of functions and methods of packages that reach beyond the program.
+const EFFECTS: [&str; 60] = [
+    "chgrp", "chmod", "chown", "chroot", "command", "connect", "copy", "cp", "curl", "delete", "del", "destroy",
+    "download", "drop", "dump", "erase", "eval", "exec", "execute", "extract", "fork", "ftp", "http", "install",
+    "kill", "link", "ln", "mail", "mkdir", "mount", "move", "mv", "patch", "popen", "post", "process", "publish",
+    "purge", "put", "remove", "rename", "request", "rm", "rmdir", "rmtree", "run", "save", "scp", "send", "shell",
+    "spawn", "ssh", "symlink", "system", "touch", "truncate", "unlink", "upload", "wipe", "write",
+];
+
 /// The effect of a call.
 #[derive(Debug)]
 pub struct Row {
@@ -128,7 +137,8 @@ impl Language {
         self.inert.iter().chain(self.rows.keys()).any(|known| known.starts_with(&begin))
     }
 
-    /// Whether a name that has no meaning here may be one of the language itself, and reach beyond the program.
+    /// Whether a name that has no meaning here may be one of the language itself, or says that it reaches beyond the
+    /// program.
     pub fn may_reach(&self, name: &str) -> bool {
         let name = name.trim_start_matches('.');
         let parts = || name.split(['.', ':']).filter(|part| !part.is_empty());
@@ -139,12 +149,29 @@ impl Language {
             || parts().next().is_some_and(listed)
             || parts().next_back().is_some_and(listed)
             || space.is_some_and(|space| self.is_space(space))
+            || parts().next_back().is_some_and(says_so)
     }
 
     /// Whether `NAME = function` cannot make a name harmless.
     pub fn is_taken(&self, name: &str) -> bool {
         self.acts.contains(name) || self.rows.contains_key(name)
     }
+}
+
+/// Whether a word of a name, as `removeTree` and `remove_tree` have two, is that of an effect.
+fn says_so(name: &str) -> bool {
+    let mut words = vec![String::new()];
+    for c in name.chars() {
+        if !c.is_alphanumeric()
+            || c.is_uppercase() && words.last().is_some_and(|word| !word.ends_with(char::is_uppercase))
+        {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.push(c);
+        }
+    }
+    words.iter().any(|word| EFFECTS.contains(&word.to_lowercase().as_str()))
 }
 
 impl Row {

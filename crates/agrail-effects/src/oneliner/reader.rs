@@ -83,11 +83,12 @@ impl<'t> Reader<'t> {
         for token in self.tokens {
             let Token::Text(text) = token else { continue };
             let is_path = (text.contains('/') || text.starts_with('~')) && !text.contains("://");
-            // a pattern, or the mark between folders
-            let odd = |c: char| c.is_whitespace() || "\\()[]^|+{}$".contains(c);
+            // a regular expression
+            let odd = |c: char| c.is_whitespace() || "\\()^|+$".contains(c);
             if !is_path || text.contains(odd) || text.starts_with(UNKNOWN_SPAN) {
                 continue;
             }
+            // the mark between folders is no file
             for call in computed.iter().filter(|call| call.role == "delete" || text != "/") {
                 self.emit(&call.role, text.clone(), call.recursive || call.role == "delete", &call.via);
             }

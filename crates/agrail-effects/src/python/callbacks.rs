@@ -1,6 +1,7 @@
 //! Functions that are passed to code outside the program, which may call them.
 
 use super::Reader;
+use super::arguments::{OLDER, PARSER};
 use super::calls::{Args, acts};
 use super::values::Value;
 
@@ -29,6 +30,9 @@ impl Reader<'_> {
         for value in args.values() {
             match value {
                 Value::Module(module) if !LOOKING.contains(&last) => self.expose(*module),
+                Value::Object(kind, _) if [PARSER, OLDER].contains(&&**kind) && !LOOKING.contains(&last) => {
+                    self.forget_parsed();
+                }
                 Value::Instance(class, _) | Value::Class(class) => {
                     self.modules.exposed.insert(std::rc::Rc::as_ptr(class));
                 }

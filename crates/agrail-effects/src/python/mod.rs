@@ -97,6 +97,7 @@ pub fn extract_effects(source: &str, place: &Place<'_>, library: &Library) -> Re
     }
     reader.source(source, "source");
     reader.answered();
+    reader.hand_on_arguments();
     reader.read_uncalled();
     note_walks(&mut reader.calls);
     Reading::new(reader.calls, reader.problems)

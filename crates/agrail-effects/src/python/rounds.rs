@@ -9,10 +9,33 @@ use foldhash::HashSet;
 /// What the current round of a loop has done so far.
 #[derive(Default)]
 pub(super) struct Round {
-    /// Names that surely have a value of this round, in the order in which they got it.
-    written: Vec<String>,
+    /// Names that surely have a value of this round.
+    written: Written,
     /// Names that were read while they may have had a value from before the round.
     carried: HashSet<String>,
+}
+
+/// Names in the order in which they came.
+#[derive(Default)]
+struct Written {
+    order: Vec<String>,
+    names: HashSet<String>,
+}
+
+impl Written {
+    fn insert(&mut self, name: &str) {
+        if !self.names.contains(name) {
+            self.names.insert(name.to_owned());
+            self.order.push(name.to_owned());
+        }
+    }
+
+    /// Forgets all but the first ones.
+    fn truncate(&mut self, length: usize) {
+        for name in self.order.drain(length.min(self.order.len())..) {
+            self.names.remove(&name);
+        }
+    }
 }
 
 /// What a round must leave as it was, apart from variables.
@@ -37,23 +60,19 @@ impl Reader<'_> {
 
     pub(super) fn note_read(&mut self, name: &str) {
         for round in &mut self.rounds {
-            if !round.carried.contains(name) && !round.written.iter().any(|written| written == name) {
+            if !round.carried.contains(name) && !round.written.names.contains(name) {
                 round.carried.insert(name.to_owned());
             }
         }
     }
 
     pub(super) fn note_written(&mut self, name: &str) {
-        for round in &mut self.rounds {
-            if !round.written.iter().any(|written| written == name) {
-                round.written.push(name.to_owned());
-            }
-        }
+        self.rounds.iter_mut().for_each(|round| round.written.insert(name));
     }
 
-    /// Interprets something of which it is not certain that it runs: what it writes, a round has not written.
+    /// Interprets something that may not run. What it writes does not count as written by the round.
     pub(super) fn uncertain<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
-        let before: Vec<usize> = self.rounds.iter().map(|round| round.written.len()).collect();
+        let before: Vec<usize> = self.rounds.iter().map(|round| round.written.order.len()).collect();
         let result = run(self);
         for (round, length) in self.rounds.iter_mut().zip(before) {
             round.written.truncate(length);
@@ -63,8 +82,9 @@ impl Reader<'_> {
 
     /// Interprets a function, whose variables are others than those of its caller with the same names.
     pub(super) fn apart<T>(&mut self, parameters: &[String], run: impl FnOnce(&mut Self) -> T) -> T {
-        let outer: Vec<Vec<String>> =
-            self.rounds.iter_mut().map(|round| std::mem::replace(&mut round.written, parameters.to_vec())).collect();
+        let inner = || Written { order: parameters.to_vec(), names: parameters.iter().cloned().collect() };
+        let outer: Vec<Written> =
+            self.rounds.iter_mut().map(|round| std::mem::replace(&mut round.written, inner())).collect();
         let result = run(self);
         for (round, written) in self.rounds.iter_mut().zip(outer) {
             round.written = written;

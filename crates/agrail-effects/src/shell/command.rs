@@ -253,7 +253,7 @@ impl Shell<'_> {
                 .any(|(role, _, _)| matches!(role, Role::Script(_) | Role::ScriptFile(_) | Role::Run | Role::Exec))
         {
             if stdin.piped {
-                self.run_input(&language, program, &stdin);
+                self.run_input(&language, program, arguments, &stdin);
             } else if !super::typed::is_question(arguments) {
                 self.waits(program, &stdin);
             }

@@ -13,7 +13,7 @@ impl Shell<'_> {
         if let Some(language) = language.filter(|language| written == "-" && *language != "source") {
             let stdin = self.stdin.clone();
             if stdin.piped {
-                self.run_input(language, written, &stdin);
+                self.run_input(language, written, arguments, &stdin);
             } else {
                 self.waits(language, &stdin);
             }
@@ -38,7 +38,8 @@ impl Shell<'_> {
             return output;
         }
         if let Some(stream) = self.stream(&path) {
-            self.run_input(language.filter(|name| *name != "source").unwrap_or("bash"), written, &stream);
+            let language = language.filter(|name| *name != "source").unwrap_or("bash");
+            self.run_input(language, written, arguments, &stream);
             return Output::default();
         }
         let mut effect = Effect::new(Verb::Execute, Target::Path(path.clone()), written);

@@ -26,7 +26,7 @@ impl Shell<'_> {
         }
         let incoming = incoming(&given, replace.is_some(), stdin);
         if command.is_empty() && program == "parallel" && stdin.piped {
-            self.run_input("bash", program, stdin);
+            self.run_input("bash", program, &[], stdin);
         }
         if command.is_empty() {
             return Output { names: stdin.names.clone(), ..Output::default() };
@@ -44,7 +44,7 @@ impl Shell<'_> {
             _ => command.iter().cloned().chain(incoming).collect(),
         };
         if stdin.network && command.first().is_some_and(|c| matches!(c.as_str(), "sh" | "bash")) {
-            self.run_input("bash", program, stdin);
+            self.run_input("bash", program, &[], stdin);
         }
         let mut output = self.wrapped(program, &full, Output::default());
         if output.names.is_none() {
@@ -115,8 +115,8 @@ impl Shell<'_> {
     }
 }
 
-/// Whether the tests before an action exclude most of what is below a starting point. `wide`: a starting point is a home
-/// folder or contains it; nearly everything there is a file, and more than a day old.
+/// Whether the tests before an action rule out most files below the starting points. `wide`: one of these is a home folder
+/// or contains it; nearly everything there is a file, and more than a day old.
 fn is_narrowed(before: &[String], wide: bool) -> bool {
     let mut depth = 0_usize;
     // those of the same alternative

@@ -171,7 +171,7 @@ impl Shell<'_> {
             return;
         }
         if stdin.piped || words.iter().any(|w| w == "-") {
-            self.run_input(language, program, stdin);
+            self.run_input(language, program, words, stdin);
         } else {
             self.waits(program, stdin);
         }

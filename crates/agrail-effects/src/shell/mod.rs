@@ -106,7 +106,7 @@ pub struct Reading {
 pub(crate) struct Output {
     /// The complete text, if it is constant.
     text: Option<String>,
-    /// The file whose content it is, if an input is redirected from one.
+    /// The absolute path of the file whose content it is, if an input is redirected from one.
     file: Option<String>,
     /// Paths, if the lines are names below them.
     names: Option<Vec<String>>,

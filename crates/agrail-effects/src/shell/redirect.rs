@@ -188,7 +188,7 @@ impl Shell<'_> {
             _ => self.short_text(&path).map(|text| format!("{text}\n")),
         };
         let only = input && paths.len() == 1;
-        let file = Some(path).filter(|path| only && verb == Verb::Read && !path.starts_with("/dev/"));
+        let file = (only && verb == Verb::Read && !path.starts_with("/dev/")).then(|| self.path(&path));
         Output { piped: input, text: text.filter(|_| only), file, ..Output::default() }
     }
 }

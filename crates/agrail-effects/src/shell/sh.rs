@@ -30,7 +30,8 @@ impl Shell<'_> {
                 Output::default()
             }
             _ => {
-                self.run_input("bash", program, stdin);
+                let words = rest.strip_prefix(&["-".to_owned()]).unwrap_or(rest);
+                self.run_input("bash", program, words, stdin);
                 Output::default()
             }
         }

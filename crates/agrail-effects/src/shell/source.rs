@@ -20,18 +20,21 @@ const BEYOND: [&str; 8] =
 const MAX_GIVEN: usize = 32;
 
 impl Shell<'_> {
-    /// Interprets the text on standard input that an interpreter runs.
-    pub(crate) fn run_input(&mut self, language: &str, program: &str, stdin: &Output) {
+    /// Interprets the text on standard input that an interpreter runs. `words` are those that the text gets; of other
+    /// languages than the shell's, options of the interpreter are among them.
+    pub(crate) fn run_input(&mut self, language: &str, program: &str, words: &[String], stdin: &Output) {
         if stdin.network {
             self.downloaded(program);
         } else if let Some(text) = stdin.text.clone() {
             if stdin.decoded {
                 self.step(|| "decoded text is run".to_owned());
             }
-            self.with_arguments(&[], |shell| shell.script(language, &text, &format!("{program} <input>")));
+            self.with_arguments(words, |shell| shell.script(language, &text, &format!("{program} <input>")));
         } else if let Some(file) = &stdin.file {
-            // its words are those of the interpreter
-            drop(self.run_file(file, &[UNKNOWN_SPAN.to_string()], Some(language)));
+            let exact = matches!(language, "bash" | "sh");
+            let unknown = (!exact).then(|| UNKNOWN_SPAN.to_string());
+            let words: Vec<String> = unknown.into_iter().chain(words.iter().cloned()).collect();
+            drop(self.run_file(file, &words, Some(language)));
         } else {
             self.unknown(Cause::Dynamic, "the source on its standard input", program);
         }

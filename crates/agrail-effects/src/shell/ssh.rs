@@ -91,7 +91,7 @@ impl Shell<'_> {
     fn told(&mut self, how: &str, command: &str, stdin: &Output) -> Output {
         if command.is_empty() {
             if stdin.piped {
-                self.run_input("bash", how, stdin);
+                self.run_input("bash", how, &[], stdin);
             }
             return Output::default();
         }

@@ -11,15 +11,23 @@ impl Reader<'_> {
         let texts = |value: Value| -> Option<Vec<String>> {
             let all = value.elements().filter(|_| !value.is_text())?;
             let texts: Vec<String> = all.iter().map(Value::show).collect();
-            texts.iter().all(|text| !text.contains([UNKNOWN_SPAN, '*', '?', '['])).then_some(texts)
+            texts.iter().all(|text| !text.contains([UNKNOWN_SPAN, '*', '['])).then_some(texts)
         };
-        let words = texts(args.at(0))?;
+        let words = texts(args.at(0)).filter(|words| words.iter().all(|word| !word.contains('?')))?;
         let short = args.get(1, "shortopts")?.show();
+        // optional values are new
+        if short.contains(UNKNOWN_SPAN) || short.contains("::") {
+            return None;
+        }
+        let mixed = mixed && !short.starts_with('+');
         let long = match args.get(2, "longopts") {
             None | Some(Value::None) => Vec::new(),
             Some(Value::Text(one)) => vec![one.to_string()],
             Some(other) => texts(other)?,
         };
+        if long.iter().any(|option| option.ends_with("=?")) {
+            return None;
+        }
         let (given, rest) = read(&words, &short, &long, mixed)?;
         let pair = |(name, value): (String, String)| list(vec![text(name), text(value)]);
         let given = given.into_iter().map(pair).collect();

@@ -1,6 +1,6 @@
 //! The words of the command line: `sys.argv`, and what `argparse`, `optparse` and `getopt` make of them.
 //!
-//! A parser is followed as far as every word is certain: each option is one that the program declares, written out, and
+//! A parser is followed as far as every word is certain: each option is one that the program declares, or the beginning of only one, and
 //! the other words fit the arguments by position. Otherwise the arguments are unknown, as they are without words.
 
 mod getopt;
@@ -15,8 +15,8 @@ use super::values::{self, UNKNOWN_SPAN, Value, either, list, many, text};
 use words::Words;
 
 /// The kinds of a parser, which keeps the name of its subcommand, of its result, and of a type that opens a file.
-const PARSER: &str = "argparse.ArgumentParser";
-const OLDER: &str = "optparse.OptionParser";
+pub(super) const PARSER: &str = "argparse.ArgumentParser";
+pub(super) const OLDER: &str = "optparse.OptionParser";
 pub(super) const NAMESPACE: &str = "argparse.Namespace";
 const FILE: &str = "argparse.FileType";
 /// The variable that holds `sys.argv`.
@@ -24,7 +24,7 @@ const WORDS: &str = "sys.argv";
 /// Most arguments that a program declares.
 const MAX_DECLARED: usize = 256;
 /// What a parser may be given without another way to read words.
-const PLAIN: [&str; 17] = [
+const PLAIN: [&str; 16] = [
     "prog",
     "usage",
     "description",
@@ -33,7 +33,6 @@ const PLAIN: [&str; 17] = [
     "add_help",
     "parents",
     "help",
-    "allow_abbrev",
     "aliases",
     "deprecated",
     "exit_on_error",
@@ -82,7 +81,9 @@ pub(super) struct Arguments {
     declared: Vec<Declared>,
     /// Whether a parser may do something that is not followed.
     open: bool,
-    /// Whether a call spreads what it gets (`**vars(x)`).
+    /// Whether a parser has read words.
+    parsed: bool,
+    /// Whether the reader is at `**vars(x)`, which cannot change `x`.
     pub spread: bool,
 }
 
@@ -122,7 +123,7 @@ impl Reader<'_> {
         known.map_or(Value::Hole, |items| values::dict(items.into_iter().flatten().collect()))
     }
 
-    /// Something changes the parsed arguments in a way that is not followed.
+    /// Notes that the program may change parsed arguments, or use a parser, in a way that is not followed.
     pub(super) fn forget_parsed(&mut self) {
         self.arguments.open = true;
     }
@@ -275,7 +276,7 @@ impl Reader<'_> {
         });
     }
 
-    /// Reads the words as the parser does: what it sets, and the words that are no options.
+    /// Parses the words. Returns the namespace and the words that are not options.
     fn parse_words(&mut self, args: &Args, by_position: bool) -> (Value, Value) {
         let given = args.get(0, "args").unwrap_or(Value::None);
         self.arguments.open |= args.open || args.keyword("namespace").is_some() || args.pos.len() > 1;
@@ -297,9 +298,7 @@ impl Reader<'_> {
                 _ => self.arguments.open = true,
             }
         }
-        if self.arguments.open {
-            self.open_unknown_files();
-        }
+        self.arguments.parsed = true;
         let plain = plain.filter(|_| !self.arguments.open).unwrap_or_else(|| many(Value::Hole));
         (values::object(NAMESPACE, Value::None), plain)
     }
@@ -331,7 +330,7 @@ impl Reader<'_> {
     fn value_of(&mut self, at: usize, read: &Words, given: bool) -> Option<Value> {
         let declared = self.arguments.declared.get(at)?;
         let (takes, appends, convert) = (declared.takes, declared.appends, declared.convert.clone());
-        let by_position = declared.options.is_empty() && !declared.only_default;
+        let by_position = declared.is_by_position();
         let (default, constant) = (declared.default.clone(), declared.constant.clone());
         let occurrences = read.given.get(at).cloned().unwrap_or_default();
         if occurrences.is_empty() {
@@ -375,25 +374,32 @@ impl Reader<'_> {
         }
     }
 
-    /// Files that a parser opens whatever the words are.
-    fn open_unknown_files(&mut self) {
-        let types = self.arguments.declared.iter().map(|declared| declared.convert.clone());
-        for convert in types.collect::<Vec<_>>() {
-            match convert {
-                Value::Object(kind, mode) if &*kind == FILE => {
-                    let open = vec![values::hole_text(), (*mode).clone()];
-                    self.call_value(&Value::Name("open".into()), open.into(), "");
+    /// Calls the functions among the types, defaults and constants of arguments unless all arguments are known: the
+    /// program may call them in a way that is not followed.
+    pub(super) fn hand_on_arguments(&mut self) {
+        if self.arguments.parsed && !self.arguments.open {
+            return;
+        }
+        for declared in std::mem::take(&mut self.arguments.declared) {
+            for value in [declared.convert, declared.default, declared.constant] {
+                match value {
+                    Value::Object(kind, mode) if &*kind == FILE => {
+                        let open = vec![values::hole_text(), (*mode).clone()];
+                        self.call_value(&Value::Name("open".into()), open.into(), "");
+                    }
+                    value => self.escape(&value.choices().into(), "argparse"),
                 }
-                other if other.callable() => {
-                    self.call_value(&other, vec![Value::Hole].into(), "");
-                }
-                _ => {}
             }
         }
     }
 }
 
 impl Declared {
+    /// Whether a word at its place sets it.
+    fn is_by_position(&self) -> bool {
+        self.options.is_empty() && !self.only_default
+    }
+
     fn of(command: &Value) -> Self {
         Declared {
             options: Vec::new(),

@@ -66,10 +66,9 @@ impl Words {
 
     /// Gives the words that are no options to the arguments by position.
     fn by_position(&mut self, declared: &[Declared], counts: &dyn Fn(&Declared) -> bool) -> Option<()> {
-        let by_position = |declared: &Declared| declared.options.is_empty() && !declared.only_default;
-        let places = || declared.iter().enumerate().filter(|(_, declared)| by_position(declared) && counts(declared));
+        let places = declared.iter().enumerate().filter(|(_, declared)| declared.is_by_position() && counts(declared));
         // those of a subcommand follow its name
-        let (outer, inner): (Vec<_>, Vec<_>) = places().partition(|(_, declared)| declared.command.is_none());
+        let (outer, inner): (Vec<_>, Vec<_>) = places.partition(|(_, declared)| declared.command.is_none());
         let order: Vec<(usize, Takes)> = outer.into_iter().chain(inner).map(|(at, one)| (at, one.takes)).collect();
         let least = |takes: Takes| match takes {
             Takes::One => 1,

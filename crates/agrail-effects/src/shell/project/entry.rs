@@ -35,7 +35,10 @@ impl Shell<'_> {
         self.certain(|shell| drop(shell.script(language, &text, path)));
         if let Some(command) = self.own_command(path, program, arguments) {
             self.step(|| format!("{command}: a command of the project"));
-            return Some(self.run_file(&command, &[UNKNOWN_SPAN.to_string()], Some(language)));
+            // the name stands before the command's own words
+            let words: Vec<String> =
+                std::iter::once(UNKNOWN_SPAN.to_string()).chain(arguments.iter().cloned()).collect();
+            return Some(self.run_file(&command, &words, Some(language)));
         }
         let words: Vec<String> = std::iter::once((*program).to_owned()).chain(arguments.iter().cloned()).collect();
         Some(self.simple(&words, Output::default()))
@@ -45,7 +48,8 @@ impl Shell<'_> {
     /// folder of the project or of one of its folders.
     fn own_command(&self, script: &str, program: &str, arguments: &[String]) -> Option<String> {
         let name = arguments.iter().find(|word| !word.starts_with('-')).filter(|_| program == "django-admin")?;
-        if !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        let elsewhere = |word: &String| word.starts_with("--pythonpath");
+        if arguments.iter().any(elsewhere) || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
             return None;
         }
         let root = script.rsplit_once('/')?.0;
