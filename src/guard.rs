@@ -55,6 +55,8 @@ use understand::{Understood, understand};
 pub const PORT: u16 = 8642;
 /// How long a check waits until its decision is queued for recording.
 const RECORDING: Duration = Duration::from_secs(2);
+/// Bytes of stack that reading an action needs, and those of the new stack if the thread has fewer.
+const STACK: (usize, usize) = (1 << 20, 4 << 20);
 /// Most effects that a verdict shows.
 const MOST_SHOWN: usize = 2_000;
 
@@ -201,7 +203,10 @@ impl Guard {
         let span = debug_span!("understand");
         let job = move || {
             let _inside = span.entered();
-            let understood = understand(&action, &context, &inner.policy, &inner.settings, operation);
+            // the host may give its threads a small stack
+            let understood = stacker::maybe_grow(STACK.0, STACK.1, || {
+                understand(&action, &context, &inner.policy, &inner.settings, operation)
+            });
             (action, context, understood)
         };
         // on a blocking thread: a probe may hang on a bad file system, a parser may panic

@@ -106,7 +106,18 @@ async fn huge_binary_and_nested_input_gets_a_safe_answer_within_the_deadline() {
         format!("rm {}", "x ".repeat(200_000)),
         "{a,b}".repeat(5_000),
     ];
-    for command in hostile {
+    // a chain makes a tree that is as deep as the chain is long
+    let chains =
+        [("", "! ", "a"), ("", "a&&", "a"), ("", "a||", "a"), ("echo $((", "- ", "1))"), ("[[ ", "! ", "a ]]")]
+            .into_iter()
+            .chain([
+                ("[[ ", "a&&", "a ]]"),
+                ("[[ ", "a == ", "a ]]"),
+                ("ruby -e '[", "a,", "1]'"),
+                ("awk '{", "a,", "1}'"),
+            ]);
+    let chains = chains.map(|(before, link, after)| format!("{before}{}{after}", link.repeat(20_000)));
+    for command in hostile.into_iter().chain(chains) {
         let verdict = decide(&guard, &context, &command).await;
         assert_ne!(verdict.decision, Decision::Allow, "{:.60}", command);
         assert!(verdict.cost.wall_us < 6_000_000, "{} us for {:.40}", verdict.cost.wall_us, command);

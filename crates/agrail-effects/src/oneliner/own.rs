@@ -25,16 +25,17 @@ pub struct Own {
 pub fn find(language: &Language, tokens: &[Token]) -> Own {
     let mut own = Own { joins: language.joins.clone(), same: language.same.clone(), ..Own::default() };
     let mut values: HashMap<String, Vec<Option<String>>> = HashMap::default();
+    let mut lists = Lists::default();
     for (at, token) in tokens.iter().enumerate() {
         match token {
             Token::Word(word) if language.functions.contains(word) => own.function(language, tokens, at),
             Token::Word(word) if language.binders.contains(word) => own.bound(tokens, at + 1),
             Token::Word(name) | Token::Variable(name) => {
                 let end = indexed(tokens, at + 1);
-                if own.assigns(language, tokens, at, end, name) {
+                if own.assigns(language, tokens, at, end, name, &mut lists) {
                     let text = constant(tokens, end + 1).filter(|_| end == at + 1);
                     values.entry(name.clone()).or_default().push(text);
-                } else if loosens(tokens, at) {
+                } else if loosens(tokens, at, &mut lists) {
                     values.entry(name.clone()).or_default().push(None);
                 }
             }
@@ -56,7 +57,15 @@ pub fn find(language: &Language, tokens: &[Token]) -> Own {
 
 impl Own {
     /// Whether a name gets a value here, alone or in a list.
-    fn assigns(&mut self, language: &Language, tokens: &[Token], at: usize, end: usize, name: &str) -> bool {
+    fn assigns(
+        &mut self,
+        language: &Language,
+        tokens: &[Token],
+        at: usize,
+        end: usize,
+        name: &str,
+        lists: &mut Lists,
+    ) -> bool {
         let assign = |at: usize| matches!(tokens.get(at), Some(Token::Mark(mark)) if language.assigns.contains(mark));
         if assign(end) {
             self.names.insert(name.to_owned());
@@ -77,13 +86,9 @@ impl Own {
             }
         }
         // `a, b = ...`
-        let mut next = end;
-        while tokens.get(next) == Some(&Token::Mark(",".into())) && matches!(tokens.get(next + 1), Some(Token::Word(_)))
-        {
-            next = indexed(tokens, next + 2);
-        }
+        let next = lists.end(tokens, end);
         // `x -> ...`
-        let lambda = language.name == "julia" && tokens.get(end) == Some(&Token::Mark("->".into()));
+        let lambda = language.name == "julia" && is_mark(tokens, end, "->");
         if lambda || next > end && assign(next) {
             self.names.insert(name.to_owned());
             self.loose.insert(name.to_owned());
@@ -144,24 +149,69 @@ impl Own {
             Some(Token::Word(word)) => word == "do",
             before => before == Some(&Token::Open('{')),
         };
-        let end = tokens.iter().skip(at + 1).position(|token| *token == Token::Mark("|".into()));
-        if let (true, Some(length)) = (begins, end) {
-            self.words(tokens.get(at + 1..at + 1 + length).unwrap_or_default());
+        let inside = tokens.get(at + 1..).unwrap_or_default();
+        if begins
+            && let Some(length) = inside.iter().position(|token| matches!(token, Token::Mark(mark) if mark == "|"))
+        {
+            self.words(inside.get(..length).unwrap_or_default());
         }
     }
 }
 
+/// The last list of names that was looked at, because each of its names asks for the same end.
+#[derive(Debug, Default)]
+struct Lists {
+    /// Where the names of the list end, and the end of the last one.
+    names: HashSet<usize>,
+    last: usize,
+    /// The first bracket that closes, or end of a statement, at or after the first index.
+    stop: Option<(usize, Option<usize>)>,
+}
+
+impl Lists {
+    /// The end of the list `a, b, c` from the end of one of its names.
+    fn end(&mut self, tokens: &[Token], end: usize) -> usize {
+        if self.names.contains(&end) {
+            return self.last;
+        }
+        self.names.clear();
+        self.last = end;
+        self.names.insert(end);
+        while is_mark(tokens, self.last, ",") && matches!(tokens.get(self.last + 1), Some(Token::Word(_))) {
+            self.last = indexed(tokens, self.last + 2);
+            self.names.insert(self.last);
+        }
+        self.last
+    }
+
+    /// The first bracket that closes, or end of a statement, from an index that does not go back.
+    fn stop(&mut self, tokens: &[Token], at: usize) -> Option<usize> {
+        match self.stop {
+            Some((from, stop)) if from <= at && stop.is_none_or(|stop| at <= stop) => stop,
+            _ => {
+                let ends = |token: &Token| matches!(token, Token::Close(_) | Token::Break);
+                let stop = tokens.iter().skip(at).position(ends).map(|length| at + length);
+                self.stop = Some((at, stop));
+                stop
+            }
+        }
+    }
+}
+
+fn is_mark(tokens: &[Token], at: usize, mark: &str) -> bool {
+    matches!(tokens.get(at), Some(Token::Mark(other)) if other == mark)
+}
+
 /// Whether a variable may get a value here other than by an assignment: in a list, as a reference, in a loop.
-fn loosens(tokens: &[Token], at: usize) -> bool {
+fn loosens(tokens: &[Token], at: usize, lists: &mut Lists) -> bool {
     let mark = |at: Option<usize>| match at.and_then(|at| tokens.get(at)) {
         Some(Token::Mark(mark)) => mark.as_str(),
         _ => "",
     };
     let before = at.checked_sub(1);
     let loop_word = matches!(before.and_then(|at| tokens.get(at)), Some(Token::Word(word)) if matches!(word.as_str(), "as" | "for" | "foreach"));
-    let listed = tokens.iter().enumerate().skip(at).find(|(_, token)| matches!(token, Token::Close(_) | Token::Break));
-    let list =
-        listed.is_some_and(|(close, token)| matches!(token, Token::Close(')' | ']')) && mark(Some(close + 1)) == "=");
+    let listed = lists.stop(tokens, at).filter(|stop| matches!(tokens.get(*stop), Some(Token::Close(')' | ']'))));
+    let list = listed.is_some_and(|close| mark(Some(close + 1)) == "=");
     loop_word || list || matches!(mark(before), "&" | "\\" | "=>") || matches!(mark(Some(at + 1)), "=~" | "<<" | ",")
 }
 

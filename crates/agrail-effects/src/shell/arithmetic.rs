@@ -2,7 +2,7 @@
 
 use super::Shell;
 
-/// Deepest nesting of parentheses.
+/// Deepest nesting of parentheses and signs.
 const DEEPEST: usize = 16;
 
 impl Shell<'_> {
@@ -56,14 +56,18 @@ impl Reader<'_, '_> {
     }
 
     fn factor(&mut self) -> Option<i64> {
-        if self.take(&['-']).is_some() {
-            return self.factor()?.checked_neg();
-        }
-        if self.take(&['(']).is_some() {
+        if let Some(mark) = self.take(&['-', '(']) {
             self.depth += 1;
-            let value = if self.depth <= DEEPEST { self.sum()? } else { return None };
+            let value = match mark {
+                _ if self.depth > DEEPEST => return None,
+                '-' => self.factor()?.checked_neg()?,
+                _ => {
+                    let value = self.sum()?;
+                    self.rest = self.rest.trim_start().strip_prefix(')')?;
+                    value
+                }
+            };
             self.depth -= 1;
-            self.rest = self.rest.trim_start().strip_prefix(')')?;
             return Some(value);
         }
         let rest = self.rest.trim_start().trim_start_matches('$');

@@ -105,6 +105,8 @@ impl Shell<'_> {
     }
 
     fn run_program(&mut self, words: &[String], stdin: Output) -> Output {
+        // `time ! f`
+        let words = words.get(words.iter().take_while(|word| *word == "!").count()..).unwrap_or_default();
         let Some((name, arguments)) = words.split_first() else { return Output::default() };
         self.steps += 1;
         if self.steps > super::MAX_STEPS || self.depth > super::MAX_DEPTH {
@@ -161,10 +163,6 @@ impl Shell<'_> {
         } else {
             name.clone()
         };
-        // `time ! f`
-        if program == "!" {
-            return self.run_program(arguments, stdin);
-        }
         self.run_named(&program, arguments, stdin)
     }
 

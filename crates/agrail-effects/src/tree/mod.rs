@@ -31,6 +31,15 @@ pub(crate) enum Grammar {
 }
 
 impl Grammar {
+    /// Most levels of a tree. The readers of Bash walk it by calls of functions, and must not run out of their stack;
+    /// those of the other languages have bounds of their own.
+    fn deepest(self) -> usize {
+        match self {
+            Self::Bash => 1_000,
+            Self::Python | Self::JavaScript | Self::TypeScript | Self::Tsx => usize::MAX,
+        }
+    }
+
     fn language(self) -> Language {
         match self {
             Self::Bash => tree_sitter_bash::LANGUAGE.into(),
@@ -56,7 +65,7 @@ impl Weighter<Key, Tree> for Weight {
 
 static KEPT: LazyLock<Cache<Key, Tree, Weight>> = LazyLock::new(|| Cache::with_weighter(TREES, ROOM, Weight));
 
-/// The tree of a text; `None` if the parser gives up.
+/// The tree of a text; `None` if the parser gives up, or the text is nested too deep.
 pub(crate) fn parse(grammar: Grammar, text: &str) -> Option<Tree> {
     thread_local! {
         static PARSER: RefCell<Parser> = RefCell::new(Parser::new());

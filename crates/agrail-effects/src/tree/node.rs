@@ -72,16 +72,21 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// `None` if the text is longer than 4 GB.
+    /// `None` if the text is longer than 4 GB, or nested deeper than the readers of the grammar go.
     pub(super) fn new(grammar: Grammar, parsed: &tree_sitter::Tree) -> Option<Self> {
         let mut nodes: Vec<Entry> = Vec::new();
         let mut cursor = parsed.walk();
         let mut parent = 0;
+        let mut depth = 0;
         loop {
             let at = u32::try_from(nodes.len()).ok()?;
             nodes.push(entry(&cursor, parent)?);
             if cursor.goto_first_child() {
                 parent = at;
+                depth += 1;
+                if depth > grammar.deepest() {
+                    return None;
+                }
                 continue;
             }
             let mut last = at;
@@ -96,6 +101,7 @@ impl Tree {
                 if !cursor.goto_parent() {
                     return Some(Self { nodes: nodes.into(), words: Words::of(grammar) });
                 }
+                depth -= 1;
                 last = parent;
             }
         }
