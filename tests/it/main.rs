@@ -5,6 +5,7 @@
 mod approvals;
 mod audit;
 mod browser;
+mod builds;
 mod cli;
 mod configuration;
 mod evolve;

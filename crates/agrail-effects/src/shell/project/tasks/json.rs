@@ -30,6 +30,12 @@ fn parse(text: &str) -> Option<Map<String, Value>> {
     }
 }
 
+/// The program that makes the templates of a `cdk.json`, and the one that builds it.
+pub(super) fn cdk(text: &str) -> Option<Vec<Step>> {
+    let file = parse(text)?;
+    Some(["build", "app"].iter().filter_map(|key| file.get(*key)?.as_str()).map(Step::shell).collect())
+}
+
 /// The scripts that a command of composer runs: those of its events, or the one that it names.
 pub(super) fn composer(text: &str, chosen: &[String]) -> Option<Vec<Step>> {
     let file = parse(text)?;

@@ -2,9 +2,23 @@
 
 use super::Step;
 
-/// The commands behind `//go:generate`.
+/// The commands behind `//go:generate`; `-command NAME WORDS` gives a name to the first words of later ones.
 pub(super) fn go_generate(text: &str) -> Vec<Step> {
-    text.lines().filter_map(|line| line.strip_prefix("//go:generate ")).map(Step::shell).collect()
+    let mut names: Vec<(&str, &str)> = Vec::new();
+    let mut steps = Vec::new();
+    for line in text.lines().filter_map(|line| line.strip_prefix("//go:generate")) {
+        let line = line.trim();
+        if let Some((name, words)) = line.strip_prefix("-command ").and_then(|rest| rest.trim().split_once(' ')) {
+            names.push((name, words));
+            continue;
+        }
+        let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
+        steps.push(match names.iter().rev().find(|(name, _)| *name == first) {
+            Some((_, words)) => Step::shell(format!("{words} {rest}").trim()),
+            None => Step::shell(line),
+        });
+    }
+    steps
 }
 
 /// The commands of a `Procfile`: `NAME: COMMAND`.
@@ -128,6 +142,8 @@ mod tests {
     #[test]
     fn marks_begin_commands() {
         assert_eq!(go_generate("package a\n//go:generate stringer -type=T\n"), [Step::shell("stringer -type=T")]);
+        let named = "//go:generate -command y sh -c \"a b\"\n//go:generate y\n//go:generate y c\n";
+        assert_eq!(go_generate(named), [Step::shell("sh -c \"a b\""), Step::shell("sh -c \"a b\" c")]);
         assert_eq!(procfile("web: node a.js\n# no: x y\n"), [Step::shell("node a.js")]);
         assert_eq!(gyp("{'x': ['<!@(node -p \"1\")']}"), [Step::shell("node -p \"1\"")]);
     }

@@ -12,6 +12,7 @@ mod marked;
 mod mix;
 mod python;
 mod sources;
+mod xml;
 mod yaml;
 
 use crate::UNKNOWN_SPAN;
@@ -40,14 +41,17 @@ impl Step {
 type Reader = fn(text: &str, chosen: &[String]) -> Option<Vec<Step>>;
 
 /// The formats by name.
-const FORMATS: [(&str, Reader); 25] = [
+const FORMATS: [(&str, Reader); 28] = [
     ("ansible", |text, _| ansible::steps(text)),
+    ("build-xml", |text, _| xml::steps(text)),
     ("cargo-config", |text, _| sources::cargo(text)),
+    ("cdk", |text, _| json::cdk(text)),
     ("cmake", |text, _| Some(cmake::steps(text))),
     ("composer", json::composer),
     ("deno-tasks", json::deno),
     ("devcontainer", |text, _| json::devcontainer(text)),
     ("go-generate", |text, _| Some(marked::go_generate(text))),
+    ("goreleaser", |text, _| yaml::goreleaser(text)),
     ("gyp", |text, _| Some(marked::gyp(text))),
     ("just", |text, chosen| Some(just::steps(text, chosen))),
     ("lefthook", |text, _| yaml::lefthook(text)),

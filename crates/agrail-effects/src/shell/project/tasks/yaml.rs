@@ -106,6 +106,21 @@ fn filled(text: &str, variables: &BTreeMap<String, String>) -> String {
     fill(text, "{{", "}}", |name| variables.get(name.strip_prefix('.')?).cloned())
 }
 
+/// The hooks of a `.goreleaser.yml`, before all and around each build.
+pub(super) fn goreleaser(text: &str) -> Option<Vec<Step>> {
+    let file = parse(text)?;
+    let builds = list(file.get("builds"));
+    let around = builds.iter().filter_map(|build| build.get("hooks"));
+    let around = around.flat_map(|hooks| list(hooks.get("pre")).into_iter().chain(list(hooks.get("post"))));
+    let hooks = file.get("before").and_then(|before| before.get("hooks"));
+    let step = |hook: &Value| {
+        let line = hook.as_str().or_else(|| hook.get("cmd")?.as_str())?;
+        let folder = hook.get("dir").and_then(Value::as_str).map(str::to_owned);
+        Some(Step { folder, ..Step::shell(fill(line, "{{", "}}", |_| None)) })
+    };
+    Some(list(hooks).into_iter().chain(around).filter_map(step).collect())
+}
+
 /// The commands of the hooks that a `.pre-commit-config.yaml` itself defines.
 pub(super) fn pre_commit(text: &str) -> Option<Vec<Step>> {
     let file = parse(text)?;
