@@ -80,6 +80,31 @@ fn values_are_followed_through_variables_functions_and_modules() {
 }
 
 #[test]
+fn settings_in_json_are_known() {
+    let clean = "for (const rel of settings.clean) fs.rmSync(path.resolve(__dirname, rel), { recursive: true })\n";
+    let script = |begin: &str| format!("const fs = require('fs'), path = require('path')\n{begin}\n{clean}");
+    let module = |begin: &str| format!("import fs from 'fs'\nimport path from 'path'\n{begin}\n{clean}");
+    let (wide, narrow) = ("{\"clean\": [\"dist\", \"../..\"]}", "{\"clean\": [\"dist\", \"build/tmp\"], \"port\": 80}");
+    let files = [
+        ("wide.js", script("const settings = require('./wide.json')")),
+        ("wide.mjs", module("import settings from './wide.json' with { type: 'json' }")),
+        (
+            "named.ts",
+            module("import { clean } from './wide.json'\nconst settings = { clean }").replace("__dirname", "'.'"),
+        ),
+        ("tidy.js", script("const settings = require('./narrow')")),
+        ("broken.js", "module.exports = require('./broken.json').x\n".to_owned()),
+        ("wide.json", wide.to_owned()),
+        ("narrow.json", narrow.to_owned()),
+        ("broken.json", "{".repeat(70_000)),
+    ];
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    let root = project(&files);
+    stopped_in(root.path(), &["node wide.js", "node wide.mjs", "npx tsx named.ts"]);
+    allowed_in(root.path(), &["node tidy.js", "node broken.js"]);
+}
+
+#[test]
 fn what_is_not_followed_is_unknown() {
     let root = project(&[
         ("argv.js", "require('child_process').execSync(process.argv[2])\n"),

@@ -4,6 +4,7 @@
 //! 2. Statements are taken without their order: a variable holds everything that any of them assigns.
 //! 3. Modules of the project are read, too ([`modules`]); other modules are names outside the program.
 
+mod data;
 mod declared;
 mod expressions;
 mod literals;

@@ -1,5 +1,6 @@
 //! Imports and exports. A module of the project is read; the name of any other is a name outside the program.
 
+use super::data::of_json;
 use super::{File, field, named};
 use crate::Cause;
 use crate::code::expression::Expression;
@@ -53,7 +54,9 @@ impl File<'_, '_, '_> {
                 return Expression::Unit(*unit);
             }
             match self.reader.loader.load(&candidate) {
-                Loaded::Text(_) if candidate.ends_with(".json") => return Expression::Unknown,
+                Loaded::Text(text) if candidate.ends_with(".json") => {
+                    return of_json(&text).unwrap_or(Expression::Unknown);
+                }
                 Loaded::Text(text) => return Expression::Unit(self.reader.unit(&candidate, &text)),
                 // a folder
                 Loaded::Unreadable if candidate == path => unreadable = true,
