@@ -57,6 +57,23 @@ fn modules_of_the_project_are_followed() {
 }
 
 #[test]
+fn each_folder_that_a_path_may_be_is_looked_through() {
+    let script = |folder: &str, call: &str| {
+        format!(
+            "import os\nfrom pathlib import Path\n\ndef found(root):\n    for path in list({call}):\n        if path.is_file():\n            \
+             yield path\n\nfor path in found(Path(os.environ.get('OUT_DIR', '{folder}'))):\n    path.unlink()\n"
+        )
+    };
+    let root = project(&[
+        ("all.py", &script("/home/user/Documents", "root.rglob('*')")),
+        ("own.py", &script("/home/user/Documents", "root.iterdir()")),
+        ("good.py", &script("build", "root.rglob('*')")),
+    ]);
+    stopped_in(root.path(), &["python3 all.py", "python3 own.py"]);
+    allowed_in(root.path(), &["python3 good.py"]);
+}
+
+#[test]
 fn variables_of_a_caller_do_not_hide_a_function() {
     let root = project(&[(
         "a.py",

@@ -283,6 +283,7 @@ impl Value {
         match self {
             Value::Many(v) => (**v).clone(),
             Value::List(i) => any(i.items.iter().take(MAX_CHOICES + 1).cloned().collect()),
+            Value::Any(i) => i.items.iter().map(Value::element).reduce(either).unwrap_or(Value::Hole),
             Value::Local => Value::Local,
             _ => Value::Hole,
         }
