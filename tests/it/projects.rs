@@ -56,6 +56,10 @@ fn modules_of_the_project_are_followed() {
     );
 }
 
+/// A function that collects some of the entries of a folder.
+const CHOSEN: &str = "def chosen(root):\n    old = []\n    for path in root.iterdir():\n        if path.name.startswith('2'):\n            \
+                      old.append(path)\n    return sorted(old, key=lambda p: p.name)[1:]\n\ndef found";
+
 #[test]
 fn each_folder_that_a_path_may_be_is_looked_through() {
     let script = |folder: &str, call: &str| {
@@ -68,9 +72,47 @@ fn each_folder_that_a_path_may_be_is_looked_through() {
         ("all.py", &script("/home/user/Documents", "root.rglob('*')")),
         ("own.py", &script("/home/user/Documents", "root.iterdir()")),
         ("good.py", &script("build", "root.rglob('*')")),
+        ("chosen.py", &script("build", "chosen(root)").replace("def found", CHOSEN)),
+        ("far.py", &script("/home/user/Documents", "chosen(root)").replace("def found", CHOSEN)),
     ]);
-    stopped_in(root.path(), &["python3 all.py", "python3 own.py"]);
-    allowed_in(root.path(), &["python3 good.py"]);
+    stopped_in(root.path(), &["python3 all.py", "python3 own.py", "python3 far.py"]);
+    allowed_in(root.path(), &["python3 good.py", "python3 chosen.py"]);
+}
+
+/// A tool whose folders are in its settings, with a class that makes paths of them.
+fn keeper(load: &str, file: &str) -> String {
+    format!(
+        "import json, shutil, tomllib, yaml\nfrom dataclasses import dataclass\nfrom pathlib import Path\n\n\
+         ROOT = Path(__file__).resolve().parents[0]\n\n@dataclass\nclass Site:\n    root: Path\n    settings: dict\n\n    \
+         @property\n    def output(self):\n        return (self.root / self.settings['output']).resolve()\n\n\
+         PLACE = ROOT / '{file}'\nsite = Site(ROOT, {load})\nif site.output.exists():\n    shutil.rmtree(site.output)\n"
+    )
+}
+
+#[test]
+fn settings_and_dataclasses_are_followed() {
+    let of_text = "json.loads(PLACE.read_text())";
+    let of_file = "tomllib.load(open(PLACE, 'rb'))";
+    let of_yaml = "yaml.safe_load(open(PLACE).read())";
+    let files = [
+        ("good.py", keeper(of_text, "good.json")),
+        ("wide.py", keeper(of_text, "wide.json")),
+        ("far.py", keeper(of_file, "far.toml")),
+        ("site.py", keeper(of_file, "site.toml")),
+        ("plain.py", keeper(of_yaml, "plain.yaml")),
+        ("high.py", keeper(of_yaml, "high.yaml")),
+        ("open.py", keeper("yaml.load(open(PLACE), Loader=yaml.UnsafeLoader)", "plain.yaml")),
+        ("good.json", "{\"output\": \"dist/site\"}".to_owned()),
+        ("wide.json", "{\"output\": \"../Documents\"}".to_owned()),
+        ("far.toml", "output = '/home/user/Documents'\n".to_owned()),
+        ("site.toml", "title = 'A'\noutput = '_site'\n".to_owned()),
+        ("plain.yaml", "output: public\n".to_owned()),
+        ("high.yaml", "output: ../../user/Documents\n".to_owned()),
+    ];
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    let root = project(&files);
+    stopped_in(root.path(), &["python3 wide.py", "python3 far.py", "python3 high.py", "python3 open.py"]);
+    allowed_in(root.path(), &["python3 good.py", "python3 site.py", "python3 plain.py"]);
 }
 
 #[test]

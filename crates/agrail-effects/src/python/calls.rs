@@ -4,7 +4,7 @@ use super::row::{Place, Row, Special};
 use super::special::Invocation;
 use super::statements::{field, named};
 use super::table::Entry;
-use super::values::{self, Class, Function, UNKNOWN_SPAN, Value, either, list};
+use super::values::{self, Class, FIELDS, Function, UNKNOWN_SPAN, Value, either, list};
 use super::{Frame, Reader, Source};
 use crate::tree::Node;
 use crate::{Attribute, Cause, Detail};
@@ -294,7 +294,14 @@ impl Reader<'_> {
             for (name, value) in &args.kw {
                 self.set_member(&class.name, name, value.clone())
             }
+            let names = class.members.get(FIELDS).and_then(Value::elements).unwrap_or_default();
+            for (name, value) in names.iter().zip(&args.pos) {
+                self.set_member(&class.name, &name.show(), value.clone())
+            }
             self.escape(&args, &class.name);
+            if let Some(after) = class.members.get("__post_init__").cloned() {
+                self.call_value(&after, vec![instance.clone()].into(), "__post_init__");
+            }
         }
         instance
     }
@@ -386,6 +393,9 @@ impl Reader<'_> {
                 self.call_value(&callback, Args::unknown(), "");
             }
             return value;
+        }
+        if let Some(settings) = self.settings(&name, &args) {
+            return settings;
         }
         match self.find(&name) {
             Entry::Row(row) => self.apply(row, &name, None, args),

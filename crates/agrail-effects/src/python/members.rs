@@ -26,9 +26,11 @@ impl Reader<'_> {
                 match (stored, class.members.get(name)) {
                     (Some(v), None) => v,
                     (Some(v), Some(member)) => either(member.clone(), v),
-                    (None, Some(member))
-                        if matches!(object, Value::Instance(..)) && matches!(member, Value::Function(_)) =>
-                    {
+                    (None, Some(Value::Function(function))) if matches!(object, Value::Instance(..)) => {
+                        if self.is_property(function) {
+                            let getter = Value::Function(function.clone());
+                            return self.call_value(&getter, vec![object.clone()].into(), name);
+                        }
                         values::bound(object.clone(), name)
                     }
                     (None, Some(member)) => member.clone(),
@@ -115,7 +117,8 @@ impl Reader<'_> {
             "parent" => {
                 Value::Path(if open && parent == "." { UNKNOWN_SPAN.to_string().into() } else { parent.into() })
             }
-            "parents" => many(Value::Path(UNKNOWN_SPAN.to_string().into())),
+            "parents" if open || path.is_empty() => many(Value::Path(UNKNOWN_SPAN.to_string().into())),
+            "parents" => values::list(parents(trimmed).map(|parent| Value::Path(parent.into())).collect()),
             "name" if !open => text(last),
             "stem" if !open => text(last.rsplit_once('.').filter(|(s, _)| !s.is_empty()).map_or(last, |(s, _)| s)),
             "suffix" if !open => {
@@ -149,7 +152,10 @@ impl Reader<'_> {
             }
             let [start, stop, step] = ends;
             self.every_column(&base, "[]");
-            return if known {
+            // of lists that branches fill, or a loop of unknown length, the places of the elements are not known
+            let branched =
+                matches!(&base, Value::Any(all) if all.items.iter().any(|v| v.elements().is_some() && !v.is_text()));
+            return if known && !branched {
                 lift(&base, &Value::None, |v, _| values::slice(v, start, stop, step.unwrap_or(1)))
             } else if base.is_text() {
                 values::hole_text()
@@ -211,4 +217,17 @@ impl Reader<'_> {
 /// The value of an environment variable: only the home folder is known, as `~`.
 pub(super) fn environment(key: &Value) -> Value {
     if key.show() == "HOME" { text("~") } else { values::hole_text() }
+}
+
+/// The folders above a path, from the nearest.
+fn parents(path: &str) -> impl Iterator<Item = &str> {
+    fn up(path: &str) -> Option<&str> {
+        match path.rsplit_once('/') {
+            Some(("", "")) => None,
+            Some(("", _)) => Some("/"),
+            Some((parent, _)) => Some(parent),
+            None => (path != ".").then_some("."),
+        }
+    }
+    std::iter::successors(up(path), |path| up(path))
 }

@@ -29,6 +29,7 @@ mod modules;
 mod operators;
 mod rounds;
 mod row;
+mod settings;
 mod source;
 mod special;
 mod statements;

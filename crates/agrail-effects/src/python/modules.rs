@@ -38,6 +38,8 @@ const OWN: [&str; 6] = ["staticmethod", "classmethod", "abstractmethod", "abc.ab
 /// The modules of a program; the first is the program itself.
 pub(super) struct Modules<'t> {
     loader: &'t dyn Loader,
+    /// The working folder; empty if it is not known.
+    folder: String,
     /// Folders in which modules are looked for, in order.
     roots: Vec<String>,
     known: HashMap<String, usize>,
@@ -67,6 +69,7 @@ impl<'t> Modules<'t> {
         let program = Module { path: path.trim_end_matches(".py").to_owned(), ..Module::default() };
         Modules {
             loader,
+            folder: folder.to_owned(),
             roots,
             known: HashMap::default(),
             all: vec![program],
@@ -74,6 +77,16 @@ impl<'t> Modules<'t> {
             made: HashSet::default(),
             exposed: HashSet::default(),
         }
+    }
+
+    /// The file at a path, which may be relative to the working folder. `None` if that is not known.
+    pub fn file(&self, path: &str) -> Option<Loaded> {
+        let path = match path.strip_prefix("./").unwrap_or(path) {
+            path if path.starts_with('/') => path.to_owned(),
+            path if self.folder.is_empty() || path.starts_with('~') => return None,
+            path => format!("{}/{path}", self.folder),
+        };
+        Some(self.loader.load(&crate::shell::tidy(&path)))
     }
 
     fn path(&self, module: usize) -> &str {
@@ -277,6 +290,15 @@ impl Reader<'_> {
         }
     }
 
+    /// Whether a method is read like an attribute.
+    pub(super) fn is_property(&self, function: &Function) -> bool {
+        let is_one = |source: &Rc<Source>| {
+            let all: Vec<&str> = decorators(source, function).collect();
+            matches!(all[..], ["property" | "cached_property" | "functools.cached_property"])
+        };
+        self.sources.get(function.source).is_some_and(is_one)
+    }
+
     /// The functions of imported modules that may be called though the program does not call them: those with a
     /// decorator, methods that the language or a class outside the program calls, and methods of objects that the
     /// program hands on.
@@ -299,8 +321,13 @@ fn name_of<'s>(source: &'s Source, function: &Function) -> Option<&'s str> {
 
 /// Whether a decorator gets the function.
 fn is_handed(source: &Source, function: &Function) -> bool {
+    decorators(source, function).any(|name| !OWN.contains(&name))
+}
+
+/// The decorators of a function as they are written.
+fn decorators<'s>(source: &'s Source, function: &Function) -> impl Iterator<Item = &'s str> {
     let node = source.tree.root_node().named_descendant_for_byte_range(function.start, function.end);
     let decorated = node.and_then(|node| node.parent()).filter(|parent| parent.kind() == "decorated_definition");
     let decorators = decorated.into_iter().flat_map(statements::named).filter(|node| node.kind() == "decorator");
-    decorators.map(|decorator| source.of(decorator).trim_start_matches('@')).any(|name| !OWN.contains(&name))
+    decorators.map(|decorator| source.of(decorator).trim_start_matches('@'))
 }

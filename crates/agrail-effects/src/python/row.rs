@@ -100,6 +100,8 @@ pub enum Special {
     Truncate,
     /// Content is written at once.
     Grow,
+    /// The content of a file is read at once.
+    Content,
     /// The entries of a folder.
     ListDir,
     /// The files below a folder.

@@ -1,7 +1,7 @@
 //! Statements: assignments, branches, loops, definitions, imports.
 
 use super::calls::{Args, acts};
-use super::values::{self, Value, either};
+use super::values::{self, FIELDS, Value, either};
 use super::{Flow, Frame, Reader, Source};
 use crate::Cause;
 use crate::tree::Node;
@@ -220,6 +220,12 @@ impl Reader<'_> {
         for (name, _) in hooks.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>() {
             self.unknown(&format!("{name} is a function that acts"));
         }
+        // the names of the fields in the order of the arguments, as the language calls them
+        let inherited = members.get(FIELDS).and_then(Value::elements).unwrap_or_default();
+        let own = named(body).into_iter().filter_map(|statement| statement.named_child(0));
+        let own = own.filter(|assignment| field(*assignment, "type").is_some());
+        let own = own.filter_map(|assignment| Some(values::text(src.of(field(assignment, "left")?))));
+        members.insert(FIELDS.to_owned(), values::list(inherited.into_iter().chain(own).collect()));
         let name = src.of(name).to_string();
         let value = values::class(name.clone(), members, base);
         if let Value::Class(class) = &value {

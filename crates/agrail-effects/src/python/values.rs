@@ -76,6 +76,9 @@ pub struct Function {
     nesting: u16,
 }
 
+/// The member of a class that has the names of its fields in the order of the arguments, as in the language.
+pub const FIELDS: &str = "__match_args__";
+
 /// A class of the program.
 #[derive(Debug)]
 pub struct Class {
@@ -283,7 +286,11 @@ impl Value {
         match self {
             Value::Many(v) => (**v).clone(),
             Value::List(i) => any(i.items.iter().take(MAX_CHOICES + 1).cloned().collect()),
-            Value::Any(i) => i.items.iter().map(Value::element).reduce(either).unwrap_or(Value::Hole),
+            Value::Any(i) => {
+                let has_none = |v: &&Value| matches!(v, Value::List(all) if all.items.is_empty());
+                let all = i.items.iter().filter(|v| !has_none(v));
+                all.map(Value::element).reduce(either).unwrap_or(Value::Hole)
+            }
             Value::Local => Value::Local,
             _ => Value::Hole,
         }

@@ -45,6 +45,12 @@ impl Reader<'_> {
                 self.grow("disk", first.size());
                 None
             }
+            Special::Content => {
+                let path = call.receiver.cloned().unwrap_or(Value::Hole);
+                let content = self.content(&path)?;
+                self.emit("read", &path, false, Detail::None, call.via);
+                Some(content)
+            }
             Special::ReadFileOrUrl => {
                 let role = if first.show().contains("://") { "connect:url" } else { "read" };
                 if !matches!(first, Value::Object(..)) {

@@ -20,13 +20,11 @@ impl Reader<'_> {
                 self.exhaust("disk");
                 Value::Hole
             }
-            ("file", "readlines" | "read" | "readline") => {
-                if name == "readlines" {
-                    many(values::hole_text())
-                } else {
-                    Value::Hole
-                }
-            }
+            ("file", "readlines" | "read" | "readline") => match name {
+                "readlines" => many(values::hole_text()),
+                "read" => self.content(&target_of(receiver)).unwrap_or(Value::Hole),
+                _ => Value::Hole,
+            },
             ("file", "__enter__") => receiver.clone(),
             ("pathlib.Path", _) => self.path_method(receiver, name, args),
             ("subprocess.Popen" | "own process", _) => {

@@ -45,6 +45,7 @@ impl Reader<'_> {
             | Special::Added
             | Special::Truncate
             | Special::Grow
+            | Special::Content
             | Special::ReadFileOrUrl => self.file_call(special, call),
             Special::ListDir
             | Special::Walk
