@@ -101,7 +101,7 @@ pub fn text(own: &Own, argument: &[Token]) -> String {
 }
 
 /// The path that a call at `at` makes of its arguments (`File.join(a, b)`), and where the call ends.
-fn path_of_call(own: &Own, tokens: &[Token], at: usize) -> Option<(String, usize)> {
+pub fn path_of_call(own: &Own, tokens: &[Token], at: usize) -> Option<(String, usize)> {
     let Some(Token::Word(first)) = tokens.get(at) else { return None };
     let (name, open) = match (tokens.get(at + 1), tokens.get(at + 2)) {
         (Some(Token::Member), Some(Token::Word(method))) => (format!("{first}.{method}"), at + 3),

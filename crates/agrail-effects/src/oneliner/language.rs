@@ -18,9 +18,13 @@ const EFFECTS: [&str; 60] = [
 ];
 
 /// The effect of a call.
+/// Role of a call that starts a command and may write to its input.
+pub const FED: &str = "fed";
+
 #[derive(Debug)]
 pub struct Row {
-    /// In the notation of `commands/README.md`; `open` depends on the mode in the next argument.
+    /// In the notation of `commands/README.md`; `open` depends on the mode in the next argument, and [`FED`] is a command
+    /// line that may get a text on its input.
     pub role: String,
     pub recursive: bool,
     pub place: Place,
@@ -205,7 +209,11 @@ mod tests {
             for row in description.calls.values() {
                 for part in row.split("; ") {
                     let row = Row::parse(part).unwrap_or_else(|| panic!("{name}: {row}"));
-                    assert!(row.role == "open" || Role::parse(&row.role).is_ok(), "{name}: {}", row.role);
+                    assert!(
+                        ["open", FED].contains(&row.role.as_str()) || Role::parse(&row.role).is_ok(),
+                        "{name}: {}",
+                        row.role
+                    );
                 }
             }
             assert!(Language::named(&name).is_some());

@@ -1,8 +1,10 @@
 //! Names that the source itself defines, and texts that its variables have.
 
+use super::arguments::path_of_call;
 use super::description::Syntax;
 use super::language::Language;
 use super::lexer::Token;
+use crate::UNKNOWN_SPAN;
 use foldhash::{HashMap, HashSet};
 
 /// What the source defines.
@@ -33,7 +35,8 @@ pub fn find(language: &Language, tokens: &[Token]) -> Own {
             Token::Word(name) | Token::Variable(name) => {
                 let end = indexed(tokens, at + 1);
                 if own.assigns(language, tokens, at, end, name, &mut lists) {
-                    let text = constant(tokens, end + 1).filter(|_| end == at + 1);
+                    let text = constant(tokens, end + 1).or_else(|| joined(&own, tokens, end + 1));
+                    let text = text.filter(|_| end == at + 1);
                     values.entry(name.clone()).or_default().push(text);
                 } else if loosens(tokens, at, &mut lists) {
                     values.entry(name.clone()).or_default().push(None);
@@ -223,6 +226,13 @@ fn constant(tokens: &[Token], at: usize) -> Option<String> {
         Token::Text(text) if ends => Some(text.clone()),
         _ => None,
     }
+}
+
+/// The path that a statement joins from constant parts: `File.join("a", "b")`.
+fn joined(own: &Own, tokens: &[Token], at: usize) -> Option<String> {
+    let (path, end) = path_of_call(own, tokens, at)?;
+    let ends = matches!(tokens.get(end), None | Some(Token::Break | Token::Close(_)));
+    (ends && !path.contains(UNKNOWN_SPAN)).then_some(path)
 }
 
 /// The index after `[...]` and members that follow a name.

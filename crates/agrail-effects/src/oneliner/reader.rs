@@ -2,7 +2,7 @@
 
 use super::arguments;
 use super::description::Syntax;
-use super::language::{Language, Place, Row};
+use super::language::{FED, Language, Place, Row};
 use super::lexer::Token;
 use super::own::{self, Own};
 use super::redirects;
@@ -12,6 +12,8 @@ use foldhash::HashSet;
 
 /// Most calls of one source.
 const MAX_CALLS: usize = 64;
+/// Modes of a command whose input or output is a file of the program.
+const MODES: [&str; 6] = ["a", "r", "r+", "rb", "w", "wb"];
 /// Macros of Julia that run what follows them as it is written, and nothing else.
 const MACROS: [&str; 24] = [
     "allocated",
@@ -368,7 +370,15 @@ impl<'t> Reader<'t> {
     /// The effects of a row.
     fn row(&mut self, at: usize, row: &Row, name: &str) {
         let given = arguments::of(self.language, self.tokens, at);
-        let all = given.unwrap_or_default();
+        let mut all = given.unwrap_or_default();
+        let fed = row.role == FED;
+        // the mode of the input
+        if let [_, .., mode] = all.as_slice()
+            && fed
+            && MODES.contains(&arguments::text(&self.own, mode).as_str())
+        {
+            all.pop();
+        }
         // without a file, they print
         if self.language.name == "r" && matches!(name, "writeLines" | "dput") && all.len() < 2 {
             return;
@@ -393,7 +403,10 @@ impl<'t> Reader<'t> {
             return self.unknown(name);
         }
         for target in targets {
-            self.emit(&row.role, target, row.recursive, name);
+            match fed {
+                true => self.emit("script:bash", redirects::fed(&target), false, name),
+                false => self.emit(&row.role, target, row.recursive, name),
+            }
         }
     }
 
@@ -461,7 +474,8 @@ impl<'t> Reader<'t> {
             "" | "<" | "r" | "rb" | "rt" => self.emit("read", path, false, name),
             ">>" | "a" | "ab" | "a+" => self.emit("append", path, false, name),
             ">" | "+>" | "+<" | "w" | "wb" | "w+" | "r+" | "wt" => self.emit("write", path, false, name),
-            "|" | "-|" | "|-" => self.emit("script:bash", path, false, name),
+            "-|" => self.emit("script:bash", path, false, name),
+            "|" | "|-" => self.emit("script:bash", redirects::fed(&path), false, name),
             _ => self.unknown(name),
         }
     }

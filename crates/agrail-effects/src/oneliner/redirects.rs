@@ -29,7 +29,7 @@ pub fn find(own: &Own, tokens: &[Token]) -> Vec<(&'static str, String)> {
                     found.push(("script:bash", source(own, tokens, at)));
                 }
                 ("|", Some(Token::Mark(again))) if again == "|" => at += 1,
-                ("|", _) if prints => found.push(("script:bash", target(own, tokens, at + 1))),
+                ("|", _) if prints => found.push(("script:bash", fed(&target(own, tokens, at + 1)))),
                 _ => {}
             },
             Some(Token::Word(word)) if word == "getline" => found.extend(lines(own, tokens, at)),
@@ -38,6 +38,11 @@ pub fn find(own: &Own, tokens: &[Token]) -> Vec<(&'static str, String)> {
         at += 1;
     }
     found
+}
+
+/// A command that gets a text on its input, which a shell would run.
+pub fn fed(command: &str) -> String {
+    format!("echo {} | {command}", crate::UNKNOWN_SPAN)
 }
 
 /// The text after a mark, up to the end of the statement.
