@@ -64,12 +64,53 @@ pub(super) fn composer(text: &str, chosen: &[String]) -> Option<Vec<Step>> {
     Some(steps)
 }
 
-/// The task of a `deno.json` that the command names.
+/// The task of a `deno.json` that the command names, after those that it needs; `deno task` also runs the scripts of a
+/// `package.json`.
 pub(super) fn deno(text: &str, chosen: &[String]) -> Option<Vec<Step>> {
-    let file = parse(text)?;
-    let task = file.get("tasks")?.get(chosen.first()?)?;
-    let line = task.as_str().or_else(|| task.get("command")?.as_str())?;
-    Some(vec![Step::shell(line)])
+    let file = parse(&without_comments(text))?;
+    let tasks = file.get("tasks").or_else(|| file.get("scripts"))?;
+    let (mut seen, mut steps) = (HashSet::default(), Vec::new());
+    let mut open = vec![chosen.first()?.clone()];
+    while let Some(name) = open.pop() {
+        let Some(task) = tasks.get(&name).filter(|_| seen.insert(name.clone())) else { continue };
+        let needs = task.get("dependencies").and_then(Value::as_array).into_iter().flatten();
+        open.extend(needs.filter_map(Value::as_str).map(str::to_owned));
+        steps.extend(task.as_str().or_else(|| task.get("command")?.as_str()).map(Step::shell));
+    }
+    steps.reverse();
+    Some(steps)
+}
+
+/// A text of JSON without its comments.
+fn without_comments(text: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find(['"', '/']) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let end = if from.starts_with("//") {
+            from.find('\n').unwrap_or(from.len())
+        } else if from.starts_with("/*") {
+            from.find("*/").map_or(from.len(), |end| end + 2)
+        } else {
+            let text = if from.starts_with('"') { string(from) } else { 1 };
+            out.push_str(from.get(..text).unwrap_or_default());
+            text
+        };
+        rest = from.get(end..).unwrap_or_default();
+    }
+    out + rest
+}
+
+/// The length of the text in quotes at the beginning.
+fn string(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        if c == '"' && !escaped {
+            return at + 1;
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    text.len()
 }
 
 /// The commands with which a development container begins; those on the host are first.
@@ -89,6 +130,16 @@ pub(super) fn devcontainer(text: &str) -> Option<Vec<Step>> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tasks_of_deno_have_comments_and_needs() {
+        let file = "{ // tasks\n \"tasks\": {\"a\": {\"command\": \"b // \\\" c\", \"dependencies\": [\"d\", \"a\"]}, /* \" */ \
+                    \"d\": \"e\"}}";
+        let texts =
+            |name: &str| deno(file, &[name.to_owned()]).map(|all| all.into_iter().map(|step| step.text).collect());
+        assert_eq!(texts("a"), Some(vec!["e".to_owned(), "b // \" c".to_owned()]));
+        assert_eq!(texts("f"), Some(Vec::new()));
+    }
 
     #[test]
     fn scripts_run_by_event_and_name() {

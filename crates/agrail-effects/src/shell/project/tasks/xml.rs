@@ -52,9 +52,19 @@ fn lines(node: Node<'_, '_>) -> Vec<String> {
         }
         "delete" => each("rm -rf", &["dir", "file", "files"]),
         "removedir" => each("rm -rf", &["directories"]),
+        // what the plugin of Maven deletes that cleans
+        "directory" if is_inside(node, &["fileset", "filesets"]) => {
+            node.text().map(|path| format!("rm -rf {}", word(path.trim()))).into_iter().collect()
+        }
         "get" | "downloadfile" => each("curl -O", &["src", "sourceurl"]),
         _ => Vec::new(),
     }
+}
+
+/// Whether the elements around one have these names, from the inner one.
+fn is_inside(node: Node<'_, '_>, names: &[&str]) -> bool {
+    let around = node.ancestors().skip(1).map(|outer| outer.tag_name().name());
+    around.zip(names).filter(|(name, wanted)| name.eq_ignore_ascii_case(wanted)).count() == names.len()
 }
 
 /// A program with the arguments in the elements around it: `<arg value="a b"/>`, `<arg line="-c x"/>`,
@@ -166,6 +176,13 @@ mod tests {
                     <plugin><configuration><executable>${p}</executable><arguments><argument>-c</argument><argument>a \
                     b</argument></arguments></configuration></plugin></plugins></build></project>";
         assert_eq!(texts(file), ["\"sh\" -c 'a b'"]);
+    }
+
+    #[test]
+    fn the_plugin_of_maven_that_cleans_deletes() {
+        let file = "<project><properties><a>${user.home}/b</a></properties><configuration><filesets><fileset>\
+                    <directory>${a}</directory></fileset></filesets><directory>c</directory></configuration></project>";
+        assert_eq!(texts(file), ["rm -rf \"$HOME/b\""]);
     }
 
     #[test]
