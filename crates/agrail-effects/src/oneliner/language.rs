@@ -17,10 +17,10 @@ const EFFECTS: [&str; 60] = [
     "spawn", "ssh", "symlink", "system", "touch", "truncate", "unlink", "upload", "wipe", "write",
 ];
 
-/// The effect of a call.
 /// Role of a call that starts a command and may write to its input.
 pub const FED: &str = "fed";
 
+/// The effect of a call.
 #[derive(Debug)]
 pub struct Row {
     /// In the notation of `commands/README.md`; `open` depends on the mode in the next argument, and [`FED`] is a command

@@ -374,7 +374,7 @@ impl<'t> Reader<'t> {
         let fed = row.role == FED;
         // the mode of the input
         if let [_, .., mode] = all.as_slice()
-            && fed
+            && name.ends_with("popen")
             && MODES.contains(&arguments::text(&self.own, mode).as_str())
         {
             all.pop();

@@ -40,9 +40,9 @@ pub fn find(own: &Own, tokens: &[Token]) -> Vec<(&'static str, String)> {
     found
 }
 
-/// A command that gets a text on its input, which a shell would run.
+/// A command line that reads a text nobody knows, each of its commands may.
 pub fn fed(command: &str) -> String {
-    format!("echo {} | {command}", crate::UNKNOWN_SPAN)
+    format!("echo {} | {{ {command}\n}}", crate::UNKNOWN_SPAN)
 }
 
 /// The text after a mark, up to the end of the statement.

@@ -94,7 +94,7 @@ fn redirections_and_loops_have_effects() {
     check(&[
         ("awk", "BEGIN { system(\"rm -rf a\") }", &["script:bash rm -rf a"]),
         ("awk", "{ print $2 > \"out.txt\"; print \"x\" >> \"log\" }", &["write out.txt", "append log"]),
-        ("awk", "END { for (k in s) print k, s[k] | \"sort -n\" }", &["script:bash echo \u{FFFC} | sort -n"]),
+        ("awk", "END { for (k in s) print k, s[k] | \"sort -n\" }", &["script:bash echo \u{FFFC} | { sort -n\n}"]),
         (
             "awk",
             "BEGIN { \"date\" | getline d; while ((getline l < \"in.txt\") > 0) n++ }",
@@ -119,7 +119,7 @@ fn calls_have_the_effects_of_their_rows() {
         ("perl", "system('rm', '-rf', 'a b')", &["script:bash rm -rf 'a b'"]),
         ("perl", "print `ls $x`; exec \"id\"", &["script:bash ls \u{FFFC}", "script:bash id"]),
         ("perl", "open(my $f, '>', 'out.txt') or die; print $f \"x\"", &["write out.txt"]),
-        ("perl", "open(F, '<in.txt'); open G, '| sh'", &["read in.txt", "script:bash echo \u{FFFC} | sh"]),
+        ("perl", "open(F, '<in.txt'); open G, '| sh'", &["read in.txt", "script:bash echo \u{FFFC} | { sh\n}"]),
         ("perl", "s/x/unlink('a')/e", &["delete a"]),
         ("perl", "print \"@{[unlink 'a']}\"", &["delete a"]),
         ("perl", "qx{rm a}; print qq(${\\ system('b')})", &["script:bash rm a", "script:bash b"]),
@@ -141,7 +141,7 @@ fn calls_have_the_effects_of_their_rows() {
         ("php", "readfile('http://x/a');", &["connect:url http://x/a"]),
         ("php", "unlink('a'); echo `ls`; file_put_contents(\"b\", 1);", &["delete a", "script:bash ls", "write b"]),
         ("lua", "local f = io.open('a', 'w'); f:write('x'); os.execute('b')", &["write a", "script:bash b"]),
-        ("lua", "os.remove [[a]]; local c = 'ls'; io.popen(c)", &["delete a", "script:bash echo \u{FFFC} | ls"]),
+        ("lua", "os.remove [[a]]; local c = 'ls'; io.popen(c)", &["delete a", "script:bash echo \u{FFFC} | { ls\n}"]),
         (
             "r",
             "unlink('a', recursive = TRUE); system(\"b\"); write.csv(d <- 1, 'c')",
