@@ -226,7 +226,8 @@ fn parents(path: &str) -> impl Iterator<Item = &str> {
             Some(("", "")) => None,
             Some(("", _)) => Some("/"),
             Some((parent, _)) => Some(parent),
-            None => (path != ".").then_some("."),
+            // above a part that is not known may be anything
+            None => (path != "." && !path.contains(UNKNOWN_SPAN)).then_some("."),
         }
     }
     std::iter::successors(up(path), |path| up(path))

@@ -21,7 +21,7 @@ impl Reader<'_> {
         let changes = |role: &str| !LOOK.contains(&role);
         let changed =
             self.calls.iter().any(|call| changes(&call.role) && (call.dynamic || call.target.ends_with(name)))
-                || self.calls.iter().any(|call| call.role.starts_with("script") || call.role.starts_with("execute"));
+                || self.calls.iter().any(|call| ["script", "exec"].iter().any(|begin| call.role.starts_with(begin)));
         if !constant || changed || self.cwd.is_some() {
             return None;
         }

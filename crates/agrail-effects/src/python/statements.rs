@@ -223,7 +223,10 @@ impl Reader<'_> {
         // the names of the fields in the order of the arguments, as the language calls them
         let inherited = members.get(FIELDS).and_then(Value::elements).unwrap_or_default();
         let own = named(body).into_iter().filter_map(|statement| statement.named_child(0));
-        let own = own.filter(|assignment| field(*assignment, "type").is_some());
+        let is_field = |kind: Node<'_>| !src.of(kind).contains("ClassVar");
+        let own = own.filter(|assignment| field(*assignment, "type").is_some_and(is_field));
+        let own =
+            own.filter(|assignment| !field(*assignment, "right").is_some_and(|v| src.of(v).contains("init=False")));
         let own = own.filter_map(|assignment| Some(values::text(src.of(field(assignment, "left")?))));
         members.insert(FIELDS.to_owned(), values::list(inherited.into_iter().chain(own).collect()));
         let name = src.of(name).to_string();

@@ -1,7 +1,8 @@
 //! The words of the command line: `sys.argv`, and what `argparse`, `optparse` and `getopt` make of them.
 //!
-//! A parser is followed as far as every word is certain: each option is one that the program declares, or the beginning of only one, and
-//! the other words fit the arguments by position. Otherwise the arguments are unknown, as they are without words.
+//! A parser is followed as far as every word is certain: each option is one that the program declares, or the beginning
+//! of only one, and the other words fit the arguments by position. Otherwise the arguments are unknown, as they are
+//! without words.
 
 mod getopt;
 #[cfg(test)]
