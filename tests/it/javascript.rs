@@ -93,6 +93,12 @@ fn settings_in_json_are_known() {
             module("import { clean } from './wide.json'\nconst settings = { clean }").replace("__dirname", "'.'"),
         ),
         ("tidy.js", script("const settings = require('./narrow')")),
+        (
+            "made.js",
+            script("fs.writeFileSync('narrow.json', process.argv[2])\nconst settings = require('./narrow.json')"),
+        ),
+        ("added.js", script("const settings = require('./narrow.json')\nsettings.clean.push('../..')")),
+        ("set.js", script("const settings = require('./narrow.json')\nsettings.clean = ['../..']")),
         ("broken.js", "module.exports = require('./broken.json').x\n".to_owned()),
         ("wide.json", wide.to_owned()),
         ("narrow.json", narrow.to_owned()),
@@ -100,7 +106,10 @@ fn settings_in_json_are_known() {
     ];
     let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
     let root = project(&files);
-    stopped_in(root.path(), &["node wide.js", "node wide.mjs", "npx tsx named.ts"]);
+    stopped_in(
+        root.path(),
+        &["node wide.js", "node wide.mjs", "npx tsx named.ts", "node made.js", "node added.js", "node set.js"],
+    );
     allowed_in(root.path(), &["node tidy.js", "node broken.js"]);
 }
 

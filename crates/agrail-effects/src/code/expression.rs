@@ -93,6 +93,8 @@ pub struct Unit {
 #[derive(Debug, Default)]
 pub struct Program {
     pub units: Vec<Unit>,
+    /// Paths of modules in JSON.
+    pub settings: Vec<String>,
     /// Everything that a variable may hold, whatever the order in which the program runs.
     pub variables: Vec<Vec<Expression>>,
     pub functions: Vec<Function>,

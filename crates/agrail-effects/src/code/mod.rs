@@ -26,8 +26,8 @@ mod special;
 mod table;
 mod values;
 
-use crate::Cause;
 use crate::reading::{Call, Loaded, Loader, Reading};
+use crate::{Cause, UNKNOWN_SPAN};
 
 /// Most bytes of a program, all its files together.
 const MAX_SOURCE: usize = 1024 * 1024;
@@ -46,8 +46,25 @@ pub fn extract_effects(source: &str, path: &str, loader: &dyn Loader) -> Reading
     let Some(table) = table::javascript() else {
         return Reading::failed(Cause::Budget, "the table of calls does not decode");
     };
-    let program = javascript::read(source, path, table, loader);
-    effects::extract(&program, table)
+    let program = javascript::read(source, path, table, loader, true);
+    let reading = effects::extract(&program, table);
+    if program.settings.is_empty() || !reading.calls.iter().any(|call| may_change(call, &program.settings)) {
+        return reading;
+    }
+    // the program may have written its settings itself
+    effects::extract(&javascript::read(source, path, table, loader, false), table)
+}
+
+/// Whether a call may write one of these files, or starts a program that may.
+fn may_change(call: &Call, files: &[String]) -> bool {
+    let looks =
+        ["read", "list", "variable", "delete", "connect", "listen"].iter().any(|role| call.role.starts_with(role));
+    let runs = ["script", "exec"].iter().any(|begin| call.role.starts_with(begin));
+    // what is known of the path: its begin, and its end
+    let (begin, _) = call.target.split_once(UNKNOWN_SPAN).unwrap_or_default();
+    let end = call.target.rsplit([UNKNOWN_SPAN, '/']).next().unwrap_or_default();
+    let may_be = |file: &String| (!begin.starts_with('/') || file.starts_with(begin)) && file.ends_with(end);
+    runs || !looks && files.iter().any(may_be)
 }
 
 /// The folder of a path: everything before its last slash.

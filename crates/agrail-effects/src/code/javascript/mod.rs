@@ -23,10 +23,10 @@ use foldhash::HashMap;
 /// Most files of one program.
 const MAX_UNITS: usize = 64;
 
-/// Turns source, or a file with this path, into a program.
-pub fn read(text: &str, path: &str, table: &Table, loader: &dyn Loader) -> Program {
-    let mut reader =
-        Reader { table, program: Program::default(), loader, loaded: HashMap::default(), nodes: 0, bytes: 0 };
+/// Turns source, or a file with this path, into a program. `settings`: whether modules in JSON have their values.
+pub fn read(text: &str, path: &str, table: &Table, loader: &dyn Loader, settings: bool) -> Program {
+    let (program, loaded) = (Program::default(), HashMap::default());
+    let mut reader = Reader { table, program, loader, loaded, settings, nodes: 0, bytes: 0 };
     reader.unit(path, text);
     reader.program
 }
@@ -37,6 +37,7 @@ struct Reader<'l> {
     loader: &'l dyn Loader,
     /// The files that were read, by path.
     loaded: HashMap<String, usize>,
+    settings: bool,
     nodes: usize,
     bytes: usize,
 }

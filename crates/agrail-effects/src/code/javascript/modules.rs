@@ -55,6 +55,10 @@ impl File<'_, '_, '_> {
             }
             match self.reader.loader.load(&candidate) {
                 Loaded::Text(text) if candidate.ends_with(".json") => {
+                    if !self.reader.settings {
+                        return Expression::Unknown;
+                    }
+                    self.reader.program.settings.push(candidate);
                     return of_json(&text).unwrap_or(Expression::Unknown);
                 }
                 Loaded::Text(text) => return Expression::Unit(self.reader.unit(&candidate, &text)),
