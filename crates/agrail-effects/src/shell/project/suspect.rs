@@ -9,6 +9,9 @@ use url::{Host, Url};
 const MOST: usize = 64;
 /// How many lines lie between a home folder and what deletes it.
 const NEAR: usize = 8;
+/// Public resolvers of names, to which programs connect to learn their own address.
+const RESOLVERS: [[u8; 4]; 6] =
+    [[1, 0, 0, 1], [1, 1, 1, 1], [8, 8, 4, 4], [8, 8, 8, 8], [9, 9, 9, 9], [208, 67, 222, 222]];
 /// Longest host with a number, in characters.
 const LONGEST: usize = 100;
 
@@ -395,7 +398,13 @@ fn is_bare(rest: &str) -> bool {
     }
     match Url::parse(&format!("http://{host}/")).ok().and_then(|url| url.host().map(|host| host.to_owned())) {
         Some(Host::Ipv4(address)) => {
-            !(address.is_private() || address.is_loopback() || address.is_link_local() || address.is_unspecified())
+            !(RESOLVERS.contains(&address.octets())
+                || address.is_multicast()
+                || address.is_broadcast()
+                || address.is_private()
+                || address.is_loopback()
+                || address.is_link_local()
+                || address.is_unspecified())
         }
         Some(Host::Ipv6(address)) => {
             let mapped = address.to_ipv4_mapped().is_some_and(|address| address.is_private() || address.is_loopback());
@@ -455,6 +464,7 @@ mod tests {
             ("a.go", "// http://203.0.113.5\nhttp.Get(\"http://127.0.0.1:80/\")"),
             ("a.rb", "config.ssh = true\nopen('http://10.0.0.1/')"),
             ("a.js", "server.listen({ host: '0.0.0.0' }); connect({ host: '127.0.0.1' })"),
+            ("a.py", "s.connect((\"8.8.8.8\", 80))\nprint(s.getsockname()[0])"),
             ("a.sh", "echo > /dev/tcp/localhost/5432; echo > /dev/tcp/10.0.0.4/80"),
             ("a.js", "fetch(a).then(r => /x/.exec(r)); exec('ls'); page.$eval('a', b)"),
             ("a.py", "requests.get(a); model.eval(); frame.eval('a + b'); retrieval(a)"),

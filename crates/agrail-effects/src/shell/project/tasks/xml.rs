@@ -1,7 +1,7 @@
-//! Builds in XML: `build.xml` of Ant and Phing, projects of MSBuild (`.csproj`, `.targets`), `pom.xml` of Maven.
+//! XML build files: Ant and Phing (`build.xml`), MSBuild (`.csproj`, `.targets`), Maven (`pom.xml`).
 //!
-//! A target is a task that another one may need, so all of them are read. A property has its value if the file gives it
-//! one; the home folder and that of the file are known.
+//! Every target is read, because any of them may depend on any other. Properties that the file sets to one value are
+//! substituted, as are the home folder and the folder of the file.
 
 use super::{BESIDE, Step, fill};
 use crate::UNKNOWN_SPAN;
@@ -14,9 +14,9 @@ const NODES: u32 = 20_000;
 /// How often the values of properties are put into each other.
 const ROUNDS: usize = 4;
 /// Longest value of a property, in bytes.
-const LONGEST: usize = 4_096;
+const LONGEST: usize = 1_024;
 
-/// The commands that a build in XML runs, what it deletes and what it downloads.
+/// Reads an XML build file. Deletions and downloads become `rm` and `curl` commands.
 pub(super) fn steps(text: &str) -> Option<Vec<Step>> {
     let options = ParsingOptions { allow_dtd: true, nodes_limit: NODES, ..ParsingOptions::default() };
     let file = Document::parse_with_options(text, options).ok()?;
@@ -52,13 +52,38 @@ fn lines(node: Node<'_, '_>) -> Vec<String> {
         }
         "delete" => each("rm -rf", &["dir", "file", "files"]),
         "removedir" => each("rm -rf", &["directories"]),
-        // what the plugin of Maven deletes that cleans
+        // maven-clean-plugin
         "directory" if is_inside(node, &["fileset", "filesets"]) => {
-            node.text().map(|path| format!("rm -rf {}", word(path.trim()))).into_iter().collect()
+            let folder = node.text().map(str::trim).unwrap_or_default();
+            deleted(folder, node.parent_element())
+        }
+        "fileset" if is_inside(node, &["delete"]) => {
+            attribute(node, &["dir"]).map(|folder| deleted(folder, Some(node))).unwrap_or_default()
         }
         "get" | "downloadfile" => each("curl -O", &["src", "sourceurl"]),
         _ => Vec::new(),
     }
+}
+
+/// The deletion of the files that a file set includes; all of them without a pattern.
+fn deleted(folder: &str, set: Option<Node<'_, '_>>) -> Vec<String> {
+    let below = set.into_iter().flat_map(|set| set.descendants()).filter(Node::is_element);
+    let patterns: Vec<&str> = below
+        .filter_map(|node| match node.tag_name().name() {
+            "include" => attribute(node, &["name"]).or_else(|| node.text()),
+            _ => attribute(node, &["includes"]),
+        })
+        .flat_map(|all| all.split([',', ' ', '\n']))
+        .filter(|pattern| !pattern.is_empty())
+        .collect();
+    // a pattern without a name or an ending takes every file
+    let takes_all = |pattern: &&str| pattern.chars().all(|c| matches!(c, '*' | '/' | '.' | '?'));
+    if patterns.is_empty() || patterns.iter().any(takes_all) {
+        return vec![format!("rm -rf {}", word(folder))];
+    }
+    let of_glob = |c: char| c.is_ascii_alphanumeric() || "_-.*?/".contains(c);
+    let safe = |pattern: &str| pattern.chars().map(|c| if of_glob(c) { c } else { '?' }).collect::<String>();
+    patterns.iter().map(|pattern| format!("rm -rf {}/{}", word(folder), safe(pattern))).collect()
 }
 
 /// Whether the elements around one have these names, from the inner one.
@@ -183,6 +208,14 @@ mod tests {
         let file = "<project><properties><a>${user.home}/b</a></properties><configuration><filesets><fileset>\
                     <directory>${a}</directory></fileset></filesets><directory>c</directory></configuration></project>";
         assert_eq!(texts(file), ["rm -rf \"$HOME/b\""]);
+    }
+
+    #[test]
+    fn patterns_of_a_file_set_limit_what_is_deleted() {
+        let file = "<project><filesets><fileset><directory>logs</directory><includes><include>*.log</include></includes>\
+                    </fileset><fileset><directory>a</directory><includes><include>**/*</include></includes></fileset>\
+                    </filesets><delete><fileset dir='b' includes='**/*.bak'/><fileset dir='c'/></delete></project>";
+        assert_eq!(texts(file), ["rm -rf logs/*.log", "rm -rf a", "rm -rf b/**/*.bak", "rm -rf c"]);
     }
 
     #[test]
