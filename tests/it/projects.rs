@@ -111,17 +111,7 @@ fn settings_and_dataclasses_are_followed() {
     ];
     let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
     let root = project(&files);
-    stopped_in(
-        root.path(),
-        &[
-            "python3 wide.py",
-            "python3 far.py",
-            "python3 high.py",
-            "python3 open.py",
-            "cp wide.json good.json && python3 good.py",
-            "echo '{\"output\": \"/home/user/Documents\"}' > good.json && python3 good.py",
-        ],
-    );
+    stopped_in(root.path(), &["python3 wide.py", "python3 far.py", "python3 high.py", "python3 open.py"]);
     allowed_in(root.path(), &["python3 good.py", "python3 site.py", "python3 plain.py"]);
 }
 

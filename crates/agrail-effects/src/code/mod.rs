@@ -71,3 +71,37 @@ fn may_change(call: &Call, files: &[String]) -> bool {
 fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct One;
+
+    impl Loader for One {
+        fn load(&self, path: &str) -> Loaded {
+            if path == "/p/a.json" { Loaded::Text("{\"out\": \"dist\"}".into()) } else { Loaded::Missing }
+        }
+    }
+
+    #[test]
+    fn settings_are_known_unless_the_program_may_write_them() {
+        let deleted = |before: &str| {
+            let source = format!(
+                "const fs = require('fs')\n{before}\nfs.rmSync(`${{__dirname}}/${{require('./a.json').out}}`)\n"
+            );
+            let calls = extract_effects(&source, "/p/x.js", &One).calls;
+            calls.into_iter().filter(|call| call.role == "delete").map(|call| call.target).collect::<Vec<_>>()
+        };
+        assert_eq!(deleted("fs.writeFileSync('b.json', '')"), ["/p/dist"]);
+        let unknown = [format!("/p/{UNKNOWN_SPAN}")];
+        for before in [
+            "fs.writeFileSync('a.json', '')",
+            "fs.writeFileSync(process.argv[2], '')",
+            "fs.writeFileSync(`/p/${process.argv[2]}.json`, '')",
+            "require('child_process').execSync('make')",
+        ] {
+            assert_eq!(deleted(before), unknown, "{before}");
+        }
+    }
+}
