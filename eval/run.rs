@@ -246,7 +246,10 @@ fn guard(args: &Args, embedder: Option<MiniLm>) -> Result<Guard> {
         let learning = if args.memory == MemoryMode::Tta { Learning::Episodes } else { Learning::Frozen };
         builder = builder.memory(memory).with(|s| s.learning = learning);
     }
-    Ok(builder.build()?)
+    let guard = builder.build()?;
+    // so that no measured time has what is prepared once
+    guard.warm();
+    Ok(guard)
 }
 
 /// The places of the embedding model: the user's cache; missing files are fetched into it.

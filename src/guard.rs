@@ -103,6 +103,13 @@ impl Guard {
         GuardBuilder::default()
     }
 
+    /// Prepares what is otherwise prepared at the first check of each kind: policies, tables, parsers. It takes as long as
+    /// some ten checks, on the calling thread; a host that stays does it in the background.
+    pub fn warm(&self) {
+        agrail_effects::warm();
+        self.inner.policy.warm();
+    }
+
     /// Decides whether the action may run. It always answers within the deadline; the verdict reports failures.
     pub async fn check(&self, action: &Action, context: &Context) -> Verdict {
         let started = Instant::now();

@@ -96,9 +96,16 @@ impl Policies {
     /// How the policies use the name of the target. To find out takes as long as a few answers, so the first effects are
     /// told apart by all facts.
     fn names(&self) -> &alike::Names {
+        if let Some(known) = self.names.get() {
+            return known;
+        }
         if self.asked.fetch_add(1, Ordering::Relaxed) < FEW {
             return &alike::Names::Used;
         }
+        self.learnt_names()
+    }
+
+    fn learnt_names(&self) -> &alike::Names {
         self.names.get_or_init(|| alike::Names::of(&self.set))
     }
 }
@@ -138,6 +145,13 @@ impl Policy {
     /// The first problem, with file, line and column.
     pub fn load(sources: &[Source]) -> Result<Self, PolicyError> {
         load::load(sources, false).map(|inner| Self { inner: Arc::new(inner) })
+    }
+
+    /// Parses what is otherwise parsed at the first effects of each verb.
+    pub fn warm(&self) {
+        for verb in Verb::ALL.iter().copied() {
+            self.inner.part(verb).map(Policies::learnt_names);
+        }
     }
 
     /// The same policies, verified as a whole: the shipped policies are validated, too, and their examples verified.

@@ -25,6 +25,7 @@ pub mod table;
 pub mod tool_call;
 mod tree;
 mod verb;
+mod warm;
 pub mod words;
 
 pub use action::Action;
@@ -33,6 +34,7 @@ pub use kind::{Cause, Kind};
 pub use normal::normal;
 pub use read::{FETCH, Who, extract_effects};
 pub use verb::Verb;
+pub use warm::warm;
 
 use std::fmt;
 

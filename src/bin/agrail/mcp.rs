@@ -80,6 +80,8 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let server = args.url.as_ref().map_or_else(|| args.server.join(" "), shown);
     let house = House::new(guard.clone(), target, sessions, pins, &server, &args.request);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let warming = guard.clone();
+    runtime.spawn_blocking(move || warming.warm());
     let code = runtime.block_on(async {
         let code = match &args.url {
             Some(url) => {

@@ -81,6 +81,8 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
             None => writeln!(out, "listening on http://{address}")?,
         }
         out.flush()?;
+        let warming = service.guard();
+        tokio::task::spawn_blocking(move || warming.warm());
         let hearing = service.clone();
         tokio::spawn(async move {
             while hup.recv().await.is_some() {

@@ -18,6 +18,7 @@ use crate::table::Bound;
 use crate::{Effect, Target, Verb};
 use foldhash::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Most files whose changes are followed; beyond it, any file may have been changed.
 const FILES: usize = 256;
@@ -49,9 +50,37 @@ pub(crate) struct Files {
     vague: Vec<String>,
     /// Folders, with a slash at their end, in which anything may have come from elsewhere.
     brought: Vec<String>,
+    version: Version,
+}
+
+/// The number of a state of the changes: two with the same number are equal. It is no part of them.
+#[derive(Debug, Clone, Copy, Default, Eq)]
+pub(crate) struct Version(u64);
+
+impl PartialEq for Version {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Version {
+    fn next() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
+    }
 }
 
 impl Files {
+    /// The number of this state: as long as it is the same, nothing has changed.
+    pub(crate) fn version(&self) -> u64 {
+        self.version.0
+    }
+
+    /// Whether the action has changed no file.
+    fn is_unchanged(&self) -> bool {
+        self.version.0 == 0
+    }
+
     fn of(&self, path: &str) -> Vec<Content> {
         let mut all = self.files.get(path).cloned().unwrap_or_else(|| {
             let moved = self.trees.iter().filter_map(|(to, from)| Some(format!("{from}{}", below(path, to)?)));
@@ -72,6 +101,7 @@ impl Files {
 
     /// Adds possible contents of a file.
     fn include(&mut self, path: &str, content: &[Content]) {
+        self.version = Version::next();
         if let Some((begin, _)) = path.split_once(UNKNOWN_SPAN) {
             return self.lose(begin);
         }
@@ -92,6 +122,7 @@ impl Files {
 
     /// Notes that any file whose path begins like this may have been changed.
     fn lose(&mut self, begin: &str) {
+        self.version = Version::next();
         let begin = if self.vague.len() < FILES { begin } else { "" };
         if !self.vague.iter().any(|known| begin.starts_with(known)) {
             self.vague.push(begin.to_owned());
@@ -116,8 +147,16 @@ fn base(path: &str) -> &str {
 }
 
 impl Shell<'_> {
+    /// Whether the action has changed no file and made no link.
+    pub(super) fn changes_nothing(&self) -> bool {
+        self.files.is_unchanged() && self.links.is_empty()
+    }
+
     /// All possible contents of a file at this point.
     pub(crate) fn contents(&self, path: &str) -> Vec<Content> {
+        if self.changes_nothing() {
+            return vec![Content::Before(path.to_owned())];
+        }
         let mut all = self.files.of(path);
         if let Some(real) = self.through_links(path) {
             self.files.of(&real).into_iter().for_each(|content| include(&mut all, content));
@@ -335,6 +374,7 @@ impl Shell<'_> {
             return self.files.lose("");
         }
         if !self.files.brought.contains(&folder) {
+            self.files.version = Version::next();
             self.files.brought.push(folder);
         }
     }
@@ -371,6 +411,7 @@ impl Shell<'_> {
         for (path, content) in known {
             self.files.include(&path, &content);
         }
+        self.files.version = Version::next();
         self.files.trees.push((to.to_owned(), from.to_owned()));
     }
 }

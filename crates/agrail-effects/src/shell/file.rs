@@ -3,6 +3,7 @@
 use super::content::Content;
 use super::{Output, ReadError, Shell};
 use crate::{Cause, Detail, Effect, Target, Verb};
+use std::rc::Rc;
 
 /// Endings of scripts whose readers follow what they load.
 const FOLLOWED: [&str; 7] = ["py", "js", "mjs", "cjs", "ts", "sh", "bash"];
@@ -181,15 +182,15 @@ impl Shell<'_> {
 
     /// Whether the action has not changed a file.
     pub(super) fn untouched(&self, path: &str) -> bool {
-        self.contents(path) == [Content::Before(path.to_owned())]
+        self.changes_nothing() || self.contents(path) == [Content::Before(path.to_owned())]
     }
 
     /// Whether a file belongs to the project around the working folder: a script that uses what the table lacks is code of
     /// the project.
     pub(super) fn is_own_file(&self, path: &str) -> bool {
         let temporary = path.starts_with("/tmp/") || path.starts_with("/var/tmp/");
-        let below = |root: String| path.strip_prefix(root.as_str()).is_some_and(|rest| rest.starts_with('/'));
-        !temporary && !self.state.privileged && self.project_root().is_some_and(below)
+        let below = |root: Rc<str>| path.strip_prefix(&*root).is_some_and(|rest| rest.starts_with('/'));
+        !temporary && !self.state.privileged && self.shared_root().is_some_and(below)
     }
 }
 

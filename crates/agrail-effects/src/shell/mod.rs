@@ -133,6 +133,9 @@ impl Output {
     }
 }
 
+/// What the folder of the project depends on: working folder, home, and the numbers of the states of files and links.
+type RootKey = (Option<String>, String, u64, usize);
+
 /// An abstract interpreter of shell scripts: it runs nothing and only records effects.
 pub(crate) struct Shell<'a> {
     around: &'a dyn FileSource,
@@ -177,6 +180,10 @@ pub(crate) struct Shell<'a> {
     /// Digests of all effects so far.
     pushed: HashMap<u64, usize>,
     hashing: RandomState,
+    /// The folder of the project, and what it was found for.
+    root: RefCell<Option<(RootKey, Option<Rc<str>>)>>,
+    /// Files of packages that were parsed, by their content; `None`: they are no object.
+    manifests: RefCell<HashMap<Vec<u8>, Option<Rc<project::Manifest>>>>,
     /// Makefiles that were read.
     makefiles: RefCell<HashMap<MakefileKey, Rc<ReadMakefile>>>,
     /// The verb of each effect so far, and whether it runs the code of the working folder.
@@ -225,6 +232,11 @@ pub fn read_source(
     shell.reading
 }
 
+/// Builds the searches of texts.
+pub(crate) fn warm() {
+    project::warm();
+}
+
 impl<'a> Shell<'a> {
     fn new(user: &str, home: &str, cwd: &str, around: &'a dyn FileSource) -> Self {
         Self {
@@ -251,6 +263,8 @@ impl<'a> Shell<'a> {
             searched: HashMap::default(),
             pushed: HashMap::default(),
             hashing: RandomState::default(),
+            root: RefCell::default(),
+            manifests: RefCell::default(),
             makefiles: RefCell::default(),
             produced: Vec::new(),
             tolerant: 0,
@@ -434,6 +448,9 @@ fn harmless_sink(path: &str) -> bool {
 /// kept, because the part may be anything.
 #[must_use]
 pub fn tidy(path: &str) -> String {
+    if is_tidy(path) {
+        return path.to_owned();
+    }
     // the root of a process of this machine is the root of the machine
     let own = path.strip_prefix("/proc/").and_then(|rest| rest.split_once("/root/")).filter(|(process, _)| {
         matches!(*process, "self" | "thread-self") || process.chars().all(|c| c.is_ascii_digit())
@@ -451,4 +468,13 @@ pub fn tidy(path: &str) -> String {
         }
     }
     format!("/{}", parts.join("/"))
+}
+
+/// Whether a path certainly has no part to be left out.
+fn is_tidy(path: &str) -> bool {
+    let parts = path.as_bytes().windows(2);
+    path.starts_with('/')
+        && !path.starts_with("/proc/")
+        && !path.ends_with('/')
+        && !parts.into_iter().any(|pair| matches!(pair, b"//" | b"/."))
 }

@@ -4,7 +4,7 @@ use super::around::{FileSource, Names, ReadError};
 use crate::python::Library;
 use foldhash::{HashMap, HashSet};
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 /// Most bytes of files that are kept, together.
@@ -29,16 +29,19 @@ pub struct Seen<'a> {
 /// The names of a folder, also in lower case.
 struct Listed {
     names: Names,
-    lower: HashSet<String>,
-    /// Whether all are ASCII; how other letters are matched depends on the file system.
-    plain: bool,
+    /// `None` if they are not all ASCII: how other letters are matched depends on the file system.
+    lower: OnceCell<Option<HashSet<String>>>,
 }
 
 impl Listed {
     fn new(names: Names) -> Self {
-        let all = || names.folders.iter().chain(&names.files).chain(&names.others);
-        let (lower, plain) = (all().map(|name| name.to_ascii_lowercase()).collect(), all().all(|name| name.is_ascii()));
-        Self { lower, plain, names }
+        Self { names, lower: OnceCell::new() }
+    }
+
+    fn lower(&self) -> Option<&HashSet<String>> {
+        let all = || self.names.folders.iter().chain(&self.names.files).chain(&self.names.others);
+        let lower = || all().all(|name| name.is_ascii()).then(|| all().map(|name| name.to_ascii_lowercase()).collect());
+        self.lower.get_or_init(lower).as_ref()
     }
 
     /// Whether the folder has no such name. Where it has one, what is below it is not known.
@@ -48,7 +51,7 @@ impl Listed {
         } else {
             Cow::Borrowed(name)
         };
-        self.plain && !self.lower.contains(lower.as_ref())
+        self.lower().is_some_and(|names| !names.contains(lower.as_ref()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The files of a project, and which of them a text mentions.
 
 use super::survey::CODE;
-use super::text::{SHORTEST, Text, is_path};
+use super::text::{SHORTEST, Text, Word, is_path, names_of, sum};
 use crate::shell::{Shell, tidy};
 use foldhash::{HashMap, HashSet};
 
@@ -59,17 +59,9 @@ pub(super) fn mentions(path: &str, text: &Text, index: &Index) -> Vec<String> {
     // scripts of a package are read where they are run
     let packages = name == "package.json";
     let words = text.words.iter().filter(|word| index.knows(word));
+    let words = words.map(|word| &*word.text);
     let words = words.filter(|word| !packages || is_path(word) && !word.ends_with(".sh"));
     words.flat_map(|word| index.named(word, folder, ending(name))).collect()
-}
-
-/// The last part of a path, and the last part of that: `tests.timing` and `timing`.
-fn names_of(word: &str) -> (&str, &str) {
-    if !is_path(word) {
-        return (word, word);
-    }
-    let base = word.trim_matches(['.', '/']).rsplit('/').next().unwrap_or_default();
-    (base, base.rsplit('.').next().unwrap_or_default())
 }
 
 fn ending(name: &str) -> &str {
@@ -90,8 +82,8 @@ pub(in crate::shell) struct Index {
     by_name: HashMap<String, Vec<String>>,
     by_folder: HashMap<String, Vec<String>>,
     by_path: HashMap<String, Vec<String>>,
-    /// The names of the files and folders.
-    names: HashSet<String>,
+    /// The digests of the names of the files and folders.
+    names: HashSet<u64>,
 }
 
 impl Index {
@@ -113,17 +105,16 @@ impl Index {
                     index.by_path.entry(path_of.to_owned()).or_default().push(path.clone());
                 }
             }
-            index.names.extend(folder.rsplit('/').next().map(str::to_owned));
+            index.names.extend(folder.rsplit('/').next().map(sum));
             index.by_folder.insert(folder, files);
         }
-        index.names.extend(index.by_name.keys().cloned());
+        index.names.extend(index.by_name.keys().map(|name| sum(name)));
         index
     }
 
-    /// Whether a file or a folder has a name that a word ends with.
-    fn knows(&self, word: &str) -> bool {
-        let (base, last) = names_of(word);
-        self.names.contains(base) || base != last && self.by_name.contains_key(last)
+    /// Whether a file or a folder may have a name that a word ends with.
+    fn knows(&self, word: &Word) -> bool {
+        self.names.contains(&word.base) || word.last != word.base && self.names.contains(&word.last)
     }
 
     /// The files that a word means in a file with that ending.

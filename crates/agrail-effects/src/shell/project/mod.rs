@@ -15,6 +15,7 @@ mod environments;
 mod index;
 mod loaded;
 pub(in crate::shell) mod make;
+mod manifest;
 mod programs;
 mod registries;
 mod scripts;
@@ -26,4 +27,6 @@ mod workspace;
 mod wrapper;
 
 pub(super) use index::Index;
+pub(super) use manifest::Manifest;
 pub(super) use survey::Searched;
+pub(super) use suspect::warm;

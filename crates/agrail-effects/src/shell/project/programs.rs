@@ -5,7 +5,7 @@ use crate::shell::content::Content;
 use crate::shell::registry::{is_foreign, is_go_host};
 use crate::shell::{Output, Shell, UNKNOWN_SPAN};
 use crate::{Effect, Target, Verb};
-use serde_json::Value as Json;
+use std::rc::Rc;
 
 /// How many folders above the working folder belong to the project.
 const ABOVE: usize = 6;
@@ -155,6 +155,23 @@ impl Shell<'_> {
 
     /// The outermost folder of the project that the working folder belongs to.
     pub(in crate::shell) fn project_root(&self) -> Option<String> {
+        self.shared_root().map(|root| root.to_string())
+    }
+
+    /// The same, sought once for each state of the files.
+    pub(in crate::shell) fn shared_root(&self) -> Option<Rc<str>> {
+        let key = (self.state.cwd.clone(), self.state.home.clone(), self.files.version(), self.links.len());
+        if let Some((known, root)) = &*self.root.borrow()
+            && *known == key
+        {
+            return root.clone();
+        }
+        let root: Option<Rc<str>> = self.marked_root().map(Into::into);
+        *self.root.borrow_mut() = Some((key, root.clone()));
+        root
+    }
+
+    fn marked_root(&self) -> Option<String> {
         let marked = |folder: &String| {
             *folder != self.state.home
                 && (self.around.folder(&format!("{folder}/.git")) == Some(true)
@@ -255,7 +272,10 @@ impl Shell<'_> {
                 .any(|place| self.around.folder(&place) == Some(true) && text_exists(self, &format!("{place}/{name}")))
         };
         text("pyproject.toml").is_some_and(|text| python_script(&text, name))
-            || text("package.json").is_some_and(|text| node_script(&text, name))
+            || text("package.json")
+                .filter(|text| text.contains(name))
+                .and_then(|text| self.package_file(text.as_bytes()))
+                .is_some_and(|manifest| manifest.defines(name))
             || installed()
     }
 
@@ -328,29 +348,6 @@ fn python_script(text: &str, name: &str) -> bool {
     })
 }
 
-/// Whether `package.json` defines a program.
-fn node_script(text: &str, name: &str) -> bool {
-    let package = text.contains(name).then(|| serde_json::from_str(text).ok()).flatten();
-    let Some(Json::Object(package)) = package else { return false };
-    let lists = ["dependencies", "devDependencies"].iter().filter_map(|key| package.get(*key)?.as_object());
-    // `eslint`, `@biomejs/biome`, `@changesets/cli`: packages that bring a program of their name
-    let brings = |package: &String| {
-        let (scope, base) = package.strip_prefix('@').and_then(|rest| rest.split_once('/')).unwrap_or(("", package));
-        base == name || base == "cli" && (scope == name || scope.strip_suffix('s') == Some(name))
-    };
-    if lists.flat_map(|list| list.keys()).any(brings) {
-        return true;
-    }
-    match package.get("bin") {
-        Some(Json::Object(bins)) => bins.contains_key(name),
-        Some(Json::String(_)) => {
-            let own = package.get("name").and_then(Json::as_str).unwrap_or_default();
-            own.rsplit('/').next() == Some(name)
-        }
-        _ => false,
-    }
-}
-
 /// The modules that a `go.mod` requires, with their versions.
 fn requirements(text: &str) -> Vec<(String, String)> {
     let mut within = false;
@@ -384,8 +381,5 @@ mod tests {
         assert!(python_script("[project.scripts]\nfrob = \"a:b\"", "frob"));
         assert!(python_script("[tool.poetry.scripts]\nfrob = \"a:b\"", "frob"));
         assert!(!python_script("[project]\nname = \"frob\"", "frob"));
-        assert!(node_script(r#"{"name": "@x/frob", "bin": "a.js"}"#, "frob"));
-        assert!(node_script(r#"{"name": "x", "bin": {"frob": "a.js"}}"#, "frob"));
-        assert!(!node_script(r#"{"name": "frob"}"#, "frob"));
     }
 }

@@ -6,12 +6,12 @@
 //! `package.json` nothing runs. With `--filter`, `-r` or `--workspaces`, the scripts of all members of the workspace count,
 //! whichever the filter selects.
 
+use super::manifest::Scripts;
 use crate::shell::command::quote_all;
 use crate::shell::{Output, Shell, UNKNOWN_SPAN};
 use crate::{Cause, Effect, Target, Verb};
 use foldhash::HashSet;
-use serde_json::Value;
-use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Most parent folders in which `package.json` is searched, as the package managers do.
 const ABOVE: usize = 16;
@@ -127,9 +127,6 @@ const LINKED: usize = 16;
 const MOST: usize = 64;
 /// Programs that run the scripts named by their arguments; `build:*` names all scripts that begin with `build:`.
 const RUNNERS: [&str; 4] = ["run-s", "run-p", "npm-run-all", "npm-run-all2"];
-
-/// The scripts of a project by name, each with all its possible command lines.
-type Scripts = BTreeMap<String, Vec<String>>;
 
 /// The scripts of a project that a command runs, in order.
 #[derive(Debug, Default)]
@@ -275,9 +272,9 @@ impl Shell<'_> {
     fn linked_packages(&mut self, program: &str, plan: &Plan, folder: &str) {
         let mut folders = self.members(folder).map(|(_, members)| members).unwrap_or_default();
         let texts = self.read_contents(&crate::shell::tidy(&format!("{folder}/package.json"))).unwrap_or_default();
-        for file in texts.iter().filter_map(|text| serde_json::from_slice::<Value>(text).ok()) {
+        for manifest in texts.iter().filter_map(|text| self.package_file(text)) {
             let kinds = ["dependencies", "devDependencies", "optionalDependencies"];
-            let all = kinds.iter().filter_map(|kind| file.get(*kind)?.as_object()).flat_map(|all| all.values());
+            let all = kinds.iter().filter_map(|kind| manifest.file.get(*kind)?.as_object()).flat_map(|all| all.values());
             let linked = all.filter_map(|value| {
                 let value = value.as_str()?;
                 value.strip_prefix("file:").or_else(|| value.strip_prefix("link:"))
@@ -318,7 +315,7 @@ impl Shell<'_> {
     }
 
     /// Folder and scripts of the nearest `package.json`. If it cannot be read, that is an effect.
-    fn package(&mut self, program: &str, start: &str) -> Option<(String, Scripts)> {
+    fn package(&mut self, program: &str, start: &str) -> Option<(String, Rc<Scripts>)> {
         self.packages += 1;
         if self.packages > MOST {
             self.unknown(Cause::Budget, "too many scripts of packages", program);
@@ -329,18 +326,14 @@ impl Shell<'_> {
             let path = crate::shell::tidy(&format!("{folder}/package.json"));
             match self.read_contents(&path) {
                 Ok(contents) => {
-                    let mut scripts: Scripts = BTreeMap::new();
+                    let mut scripts: Rc<Scripts> = Rc::default();
                     for content in contents {
                         self.reading.scripts.push((path.clone(), crate::shell::file::digest(&content)));
-                        let Ok(Value::Object(mut package)) = serde_json::from_slice(&content) else {
+                        let Some(manifest) = self.package_file(&content) else {
                             self.unknown(Cause::Parse, &path, program);
                             return None;
                         };
-                        let Some(Value::Object(own)) = package.remove("scripts") else { continue };
-                        for (name, line) in own {
-                            let lines = scripts.entry(name).or_default();
-                            lines.extend(line.as_str().map(str::to_owned).filter(|line| !lines.contains(line)));
-                        }
+                        join(&mut scripts, &manifest.scripts);
                     }
                     return (!scripts.is_empty()).then(|| (folder.to_owned(), scripts));
                 }
@@ -367,6 +360,22 @@ impl Shell<'_> {
             let read = self.read_contents(&crate::shell::tidy(&format!("{folder}/{form}")));
             !read.is_err_and(|unread| unread.is_missing())
         })
+    }
+}
+
+/// Adds the command lines of another possible content of the same package.
+fn join(all: &mut Rc<Scripts>, other: &Rc<Scripts>) {
+    if all.is_empty() {
+        return all.clone_from(other);
+    }
+    let all = Rc::make_mut(all);
+    for (name, more) in &**other {
+        let lines = all.entry(name.clone()).or_default();
+        more.iter().for_each(|line| {
+            if !lines.contains(line) {
+                lines.push(line.clone());
+            }
+        });
     }
 }
 

@@ -301,6 +301,12 @@ fn search<'w>(words: impl Iterator<Item = &'w str>) -> Option<AhoCorasick> {
     builder.build(words).ok()
 }
 
+/// Builds the searches.
+pub(in crate::shell) fn warm() {
+    LazyLock::force(&SEARCH);
+    LazyLock::force(&PARTS);
+}
+
 /// Whether a text names what code of a project seldom names, and has the means to use it. `name`: that of its file.
 pub(super) fn is_suspect(name: &str, text: &str) -> bool {
     let Some((search, words)) = SEARCH.as_ref() else { return true };

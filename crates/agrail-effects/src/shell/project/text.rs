@@ -4,9 +4,11 @@
 use super::registries;
 use super::suspect::is_suspect;
 use foldhash::HashSet;
+use foldhash::fast::FixedState;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
+use std::hash::BuildHasher as _;
 use std::sync::{Arc, LazyLock};
 
 /// Most texts that are kept, and their weight together, in bytes.
@@ -23,7 +25,35 @@ pub(super) struct Text {
     /// Addresses from which a package manager would get code.
     pub foreign: Vec<String>,
     /// Its words that may be names of files, each once, in order.
-    pub words: Vec<Box<str>>,
+    pub words: Vec<Word>,
+}
+
+/// A word of a text, and the digests of the two names that it may end with.
+pub(super) struct Word {
+    pub text: Box<str>,
+    pub base: u64,
+    pub last: u64,
+}
+
+impl Word {
+    fn new(text: &str) -> Self {
+        let (base, last) = names_of(text);
+        Self { text: text.into(), base: sum(base), last: sum(last) }
+    }
+}
+
+/// A digest of a name. Two names may have the same one.
+pub(super) fn sum(name: &str) -> u64 {
+    FixedState::default().hash_one(name)
+}
+
+/// The last part of a path, and the last part of that: `tests.timing` and `timing`.
+pub(super) fn names_of(word: &str) -> (&str, &str) {
+    if !is_path(word) {
+        return (word, word);
+    }
+    let base = word.trim_matches(['.', '/']).rsplit('/').next().unwrap_or_default();
+    (base, base.rsplit('.').next().unwrap_or_default())
 }
 
 /// The digest of a text, and the parts of its path that decide how it is read.
@@ -34,7 +64,7 @@ struct Weight;
 
 impl Weighter<Key, Arc<Text>> for Weight {
     fn weight(&self, key: &Key, text: &Arc<Text>) -> u64 {
-        let words: usize = text.words.iter().map(|word| word.len() + size_of::<Box<str>>()).sum();
+        let words: usize = text.words.iter().map(|word| word.text.len() + size_of::<Word>()).sum();
         (words + size_of::<Text>() + key.1.len()) as u64
     }
 }
@@ -65,7 +95,7 @@ impl Text {
             length: text.len(),
             suspect: is_suspect(name, text),
             foreign: registries::foreign(path, text),
-            words: words.map(Into::into).collect(),
+            words: words.map(Word::new).collect(),
         }
     }
 }

@@ -41,11 +41,11 @@ impl Shell<'_> {
             String::from_utf8(content).ok().filter(|text| text.len() <= LONGEST)
         };
         let of_pnpm = text("pnpm-workspace.yaml").and_then(|text| serde_saphyr::from_str::<Value>(&text).ok());
-        let of_package = || text("package.json").and_then(|text| serde_json::from_str::<Value>(&text).ok());
+        let of_package = || text("package.json").and_then(|text| self.package_file(text.as_bytes()));
         let list = match of_pnpm {
             Some(file) => file.get("packages")?.clone(),
             None => {
-                let workspaces = of_package()?.get("workspaces")?.clone();
+                let workspaces = of_package()?.file.get("workspaces")?.clone();
                 workspaces.get("packages").cloned().unwrap_or(workspaces)
             }
         };

@@ -12,6 +12,8 @@ const MOST: usize = 20_000;
 /// Runs a command line; returns what it prints, if that is known.
 pub(super) type Run<'s> = Box<dyn FnMut(&str) -> Option<String> + 's>;
 
+/// Variables that `make` sets for each target: its name, the first of its needs, all of them in three ways, and the stem.
+pub(super) const AUTOMATIC: [&str; 6] = ["@", "<", "^", "+", "?", "*"];
 /// Most other values of one variable, and most texts that they lead to.
 const OTHERS: usize = 8;
 const TEXTS: usize = 8;
@@ -276,8 +278,20 @@ impl<'s> Scope<'s> {
 
     fn variable(&mut self, name: &str, depth: usize) -> String {
         match self.chosen(name, depth).or_else(|| self.variables.get(name).cloned()) {
+            Some(value) if !value.contains('$') && depth < DEEPEST => value,
             Some(value) => self.expanded(&value, depth + 1),
-            None => built_in(name).unwrap_or_default().to_owned(),
+            None => self.parts(name).unwrap_or_else(|| built_in(name).unwrap_or_default().to_owned()),
+        }
+    }
+
+    /// `@D` and `<F`: the folders, or the names without them, of an automatic variable.
+    fn parts(&self, name: &str) -> Option<String> {
+        let (variable, part) = name.split_at_checked(1)?;
+        let value = self.variables.get(variable).filter(|_| AUTOMATIC.contains(&variable))?;
+        match part {
+            "D" => Some(each(value, |path| path.rsplit_once('/').map_or(".", |(folder, _)| folder).to_owned())),
+            "F" => Some(each(value, |path| path.rsplit('/').next().unwrap_or(path).to_owned())),
+            _ => None,
         }
     }
 

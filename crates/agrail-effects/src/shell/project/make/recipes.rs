@@ -1,6 +1,6 @@
 //! The recipes that some goals run: those of their own rules and of patterns, and of all that they need.
 
-use super::expand::{Scope, stem};
+use super::expand::{AUTOMATIC, Scope, stem};
 use super::parse::{Makefile, Rule};
 use crate::{Effect, Target, Verb};
 use foldhash::HashSet;
@@ -11,8 +11,6 @@ pub(super) const LINES: usize = 400;
 pub(super) const ALIKE: usize = 2;
 /// Most targets that are looked at.
 const GOALS: usize = 4_000;
-/// Variables that `make` sets for each target: its name, the first of its needs, all of them in three ways, and the stem.
-const AUTOMATIC: [&str; 6] = ["@", "<", "^", "+", "?", "*"];
 /// Compilers that write which files an object needs.
 const COMPILERS: [&str; 8] = ["cc", "gcc", "g++", "c++", "clang", "clang++", "gfortran", "nvcc"];
 
@@ -76,11 +74,6 @@ fn recipe(
     let before = (!variables.is_empty()).then(|| (scope.variables.clone(), scope.others.clone()));
     let (first, all) = (needs.first().cloned().unwrap_or_default(), needs.join(" "));
     for (name, value) in AUTOMATIC.into_iter().zip([goal.to_owned(), first, all.clone(), all.clone(), all, stem]) {
-        let parts = |part: fn(&str) -> &str| value.split_whitespace().map(part).collect::<Vec<_>>().join(" ");
-        let folders = parts(|path| path.rsplit_once('/').map_or(".", |(folder, _)| folder));
-        let files = parts(|path| path.rsplit('/').next().unwrap_or(path));
-        scope.variables.insert(format!("{name}D"), folders);
-        scope.variables.insert(format!("{name}F"), files);
         scope.variables.insert(name.to_owned(), value);
     }
     for (name, mark, value) in variables {
@@ -106,9 +99,7 @@ fn recipe(
     match before {
         Some(before) => (scope.variables, scope.others) = before,
         None => {
-            for name in AUTOMATIC {
-                ["", "D", "F"].iter().for_each(|part| drop(scope.variables.remove(&format!("{name}{part}"))));
-            }
+            AUTOMATIC.iter().for_each(|name| drop(scope.variables.remove(*name)));
         }
     }
     if file.one_shell {
