@@ -271,6 +271,10 @@ impl Environment {
             let Some(target) = link.ok().and_then(|t| t.into_string().ok()) else { break };
             let folder = at.rsplit_once('/').map_or("", |(folder, _)| folder);
             at = if target.starts_with('/') { target } else { format!("{folder}/{target}") };
+            // `/dev/stderr` where nothing is mounted at `/proc`: what the agent's own process has open
+            if below_self(&at) {
+                return;
+            }
         }
         self.made_at(&at, who, folders, facts);
     }

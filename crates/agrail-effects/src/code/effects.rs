@@ -10,6 +10,7 @@ use super::{Call, Reading};
 use crate::Cause;
 use crate::reading::LIBRARY;
 use crate::{Attribute, Detail, UNKNOWN_SPAN};
+use std::collections::BTreeSet;
 
 /// Most calls that are reported.
 const MAX_CALLS: usize = 2_000;
@@ -47,8 +48,8 @@ const ON_PATH: [&str; 14] = [
     "scriptfile:js",
 ];
 
-/// Finds the effects of a program.
-pub fn extract(program: &Program, table: &Table) -> Reading {
+/// Finds the effects of a program, and the files in JSON whose values it asks for and that were not read.
+pub fn extract(program: &Program, table: &Table) -> (Reading, BTreeSet<String>) {
     let mut values = Values::new(program, table);
     values.settle();
     let mut reader = Effects { values, calls: Vec::new() };
@@ -81,7 +82,7 @@ pub fn extract(program: &Program, table: &Table) -> Reading {
     reader.rewritten();
     let mut problems = program.problems.clone();
     problems.append(reader.values.problems);
-    Reading::new(reader.calls, problems)
+    (Reading::new(reader.calls, problems), reader.values.wanted)
 }
 
 /// Collects the effects of a program.

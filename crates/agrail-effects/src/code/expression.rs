@@ -89,12 +89,26 @@ pub struct Unit {
     pub passes: Vec<usize>,
 }
 
+/// A list with elements that nobody knows.
+#[derive(Debug)]
+pub struct SomeList(pub Expression);
+
+impl Default for SomeList {
+    fn default() -> Self {
+        Self(Expression::List(vec![Expression::Unknown]))
+    }
+}
+
 /// A program with the files of its own that it loads.
 #[derive(Debug, Default)]
 pub struct Program {
     pub units: Vec<Unit>,
-    /// Paths of modules in JSON.
+    /// Paths of modules and other files in JSON.
     pub settings: Vec<String>,
+    /// A list of which nothing is known.
+    pub some: SomeList,
+    /// The values of files in JSON, by the path with which the program reads them.
+    pub data: HashMap<String, Expression>,
     /// Everything that a variable may hold, whatever the order in which the program runs.
     pub variables: Vec<Vec<Expression>>,
     pub functions: Vec<Function>,

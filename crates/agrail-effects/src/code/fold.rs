@@ -3,7 +3,7 @@
 use super::arguments::Target;
 use super::row::{Place, Special};
 use super::table::Entry;
-use super::values::{Value, Values};
+use super::values::{CONTENT, DATA, LIST, Value, Values, include};
 use crate::UNKNOWN_SPAN;
 use crate::shell::tidy;
 use base64::Engine;
@@ -18,6 +18,9 @@ impl<'p> Values<'p> {
     pub fn fold(&mut self, target: &Target<'p>) -> Vec<Value<'p>> {
         match (&target.callee, &target.receiver, target.name.as_deref()) {
             (Value::Outside(name), ..) => self.known(&name.clone(), target),
+            (_, Some(content @ Value::Object(kind, _)), Some("toString" | "trim")) if &**kind == CONTENT => {
+                vec![content.clone()]
+            }
             (_, Some(Value::Object(kind, _)), Some(method)) => self.known(&format!("{kind}.{method}"), target),
             (_, Some(Value::Text(text)), Some(method)) => self.method_of_text(&text.clone(), method, target),
             (_, Some(Value::List(items)), Some("join")) => {
@@ -44,15 +47,33 @@ impl<'p> Values<'p> {
             return found;
         }
         let Some(kind) = &row.returns else { return vec![Value::Unknown] };
+        if kind == LIST {
+            let program = self.program;
+            return self.of(&program.some.0);
+        }
         let places = match row.target.as_ref() {
             Some(place) => self.place(place, target).unwrap_or_default(),
             None => Vec::new(),
         };
         let texts: Vec<String> = places.iter().map(Value::show).collect();
         match texts.as_slice() {
+            texts @ [_, ..] if kind.as_str() == DATA => self.data(texts.iter().map(|path| Some(path.as_str()))),
             [] => vec![Value::Object(kind.as_str().into(), "".into())],
             texts => texts.iter().map(|target| Value::Object(kind.as_str().into(), target.as_str().into())).collect(),
         }
+    }
+
+    /// The values that files in JSON have, as far as they were read; `None`: no file.
+    fn data<'t>(&mut self, paths: impl Iterator<Item = Option<&'t str>>) -> Vec<Value<'p>> {
+        let (program, mut all) = (self.program, Vec::new());
+        for path in paths {
+            let known = path.and_then(|path| program.data.get(path));
+            include(&mut all, known.map_or_else(|| vec![Value::Unknown], |value| self.of(value)));
+            if let (Some(path), None) = (path, known) {
+                self.wanted.insert(path.to_owned());
+            }
+        }
+        all
     }
 
     /// The values at a place of a call; nothing if the argument is left out.
@@ -93,6 +114,15 @@ impl<'p> Values<'p> {
                 };
                 let Entry::Row(row) = self.table.find(&name) else { return None };
                 row.target.as_ref().and_then(|place| self.place(place, target))?
+            }
+            Special::Data => {
+                let texts = self.argument(&target.arguments, 0).unwrap_or_else(|| vec![Value::Unknown]);
+                let path = |value: &Value<'p>| match value {
+                    Value::Object(kind, path) if &**kind == CONTENT => Some(path.clone()),
+                    _ => None,
+                };
+                let paths: Vec<_> = texts.iter().map(path).collect();
+                self.data(paths.iter().map(Option::as_deref))
             }
             Special::Identity => self.argument(&target.arguments, 0)?,
             Special::Join | Special::Resolve => self.paths(special == Special::Resolve, target),

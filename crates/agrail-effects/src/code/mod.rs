@@ -28,6 +28,8 @@ mod values;
 
 use crate::reading::{Call, Loaded, Loader, Reading};
 use crate::{Cause, UNKNOWN_SPAN};
+use expression::Program;
+use std::collections::BTreeSet;
 
 /// Most bytes of a program, all its files together.
 const MAX_SOURCE: usize = 1024 * 1024;
@@ -35,6 +37,10 @@ const MAX_SOURCE: usize = 1024 * 1024;
 const MAX_DEPTH: usize = 200;
 /// Most nodes that are read.
 const MAX_NODES: usize = 200_000;
+
+/// Most files in JSON that one extraction asks for, and how often what they say may name others.
+const MAX_SETTINGS: usize = 16;
+const SETTLED: usize = 2;
 
 /// Stack that one step of a recursion may need, and how much is added if there is less, in bytes.
 const STACK: (usize, usize) = (256 * 1024, 4 * 1024 * 1024);
@@ -46,13 +52,37 @@ pub fn extract_effects(source: &str, path: &str, loader: &dyn Loader) -> Reading
     let Some(table) = table::javascript() else {
         return Reading::failed(Cause::Budget, "the table of calls does not decode");
     };
-    let program = javascript::read(source, path, table, loader, true);
-    let reading = effects::extract(&program, table);
+    let mut program = javascript::read(source, path, table, loader, true);
+    let (mut reading, mut wanted) = effects::extract(&program, table);
+    // the settings of one file may name another
+    for _ in 0..SETTLED {
+        if !load(&mut program, &reading, wanted, loader) {
+            break;
+        }
+        (reading, wanted) = effects::extract(&program, table);
+    }
     if program.settings.is_empty() || !reading.calls.iter().any(|call| may_change(call, &program.settings)) {
         return reading;
     }
     // the program may have written its settings itself
-    effects::extract(&javascript::read(source, path, table, loader, false), table)
+    effects::extract(&javascript::read(source, path, table, loader, false), table).0
+}
+
+/// Reads the files in JSON that a program asks for. Whether there is any.
+fn load(program: &mut Program, reading: &Reading, wanted: BTreeSet<String>, loader: &dyn Loader) -> bool {
+    let moves = reading.calls.iter().any(|call| call.role == "cwd");
+    let known = |path: &String| !path.contains([UNKNOWN_SPAN, '~']) && (path.starts_with('/') || !moves);
+    let mut any = false;
+    for path in wanted.into_iter().filter(known).take(MAX_SETTINGS) {
+        if let Loaded::Text(text) = loader.load(&path)
+            && let Some(value) = javascript::data(&text)
+        {
+            any = true;
+            program.settings.push(path.clone());
+            program.data.insert(path, value);
+        }
+    }
+    any
 }
 
 /// Whether a call may write one of these files, or starts a program that may.
@@ -63,7 +93,8 @@ fn may_change(call: &Call, files: &[String]) -> bool {
     // what is known of the path: its begin, and its end
     let (begin, _) = call.target.split_once(UNKNOWN_SPAN).unwrap_or_default();
     let end = call.target.rsplit([UNKNOWN_SPAN, '/']).next().unwrap_or_default();
-    let may_be = |file: &String| (!begin.starts_with('/') || file.starts_with(begin)) && file.ends_with(end);
+    let below = |file: &String| !begin.starts_with('/') || !file.starts_with('/') || file.starts_with(begin);
+    let may_be = |file: &String| below(file) && file.ends_with(end);
     runs || !looks && files.iter().any(may_be)
 }
 
@@ -86,13 +117,23 @@ mod tests {
 
     #[test]
     fn settings_are_known_unless_the_program_may_write_them() {
-        let deleted = |before: &str| {
-            let source = format!(
-                "const fs = require('fs')\n{before}\nfs.rmSync(`${{__dirname}}/${{require('./a.json').out}}`)\n"
-            );
+        let deleted_by = |before: &str, settings: &str| {
+            let source =
+                format!("const fs = require('fs')\n{before}\nfs.rmSync(`${{__dirname}}/${{{settings}.out}}`)\n");
             let calls = extract_effects(&source, "/p/x.js", &One).calls;
             calls.into_iter().filter(|call| call.role == "delete").map(|call| call.target).collect::<Vec<_>>()
         };
+        let deleted = |before: &str| deleted_by(before, "require('./a.json')");
+        for settings in [
+            "JSON.parse(fs.readFileSync('/p/a.json', 'utf8'))",
+            "JSON.parse(fs.readFileSync(`${__dirname}/a.json`).toString())",
+            "(await fs.readJson('/p/a.json'))",
+            "({ ...{ out: 'dist' }, ...JSON.parse(fs.readFileSync('/p/a.json')) })",
+        ] {
+            assert_eq!(deleted_by("", settings), ["/p/dist"], "{settings}");
+            assert_ne!(deleted_by("fs.writeFileSync('/p/a.json', '')", settings), ["/p/dist"], "{settings}");
+        }
+        assert_eq!(deleted_by("", "JSON.parse(fs.readFileSync('/p/b.json'))"), [format!("/p/{UNKNOWN_SPAN}")]);
         assert_eq!(deleted("fs.writeFileSync('b.json', '')"), ["/p/dist"]);
         let unknown = [format!("/p/{UNKNOWN_SPAN}")];
         for before in [

@@ -126,6 +126,10 @@ pub enum Special {
     Buffer,
     /// The first argument.
     Identity,
+    /// The value that a text in JSON has.
+    Data,
+    /// The folder of a command that was made before.
+    Inside,
 }
 
 /// A word that names no place of a call.

@@ -42,6 +42,7 @@ impl<'p> Effects<'p> {
             }
             Special::Request => self.request(name, target),
             Special::Kill => self.kill(name, target),
+            Special::Inside => self.inside(name, target),
             Special::Open => self.open(name, target),
             Special::Module => self.module(name, target),
             Special::Temporary => {
@@ -62,6 +63,7 @@ impl<'p> Effects<'p> {
             | Special::UrlPath
             | Special::Characters
             | Special::Decode
+            | Special::Data
             | Special::Buffer => {}
         }
     }
@@ -282,6 +284,20 @@ impl<'p> Effects<'p> {
                 value => value.show(),
             };
             self.emit(verb, url, false, Detail::None, name);
+        }
+    }
+
+    /// A command whose folder is set after it is made.
+    fn inside(&mut self, name: &str, target: &Target<'p>) {
+        let folders = self.texts(target, 0);
+        let Some(Value::Object(_, line)) = target.receiver.clone().filter(|_| !folders.is_empty()) else {
+            return self.unknown("the folder of a command");
+        };
+        for folder in folders {
+            match folder.contains(UNKNOWN_SPAN) {
+                true => self.unknown("the folder of a command"),
+                false => self.emit("script:bash", format!("cd {} && {line}", quote(&folder)), false, Detail::None, name),
+            }
         }
     }
 

@@ -10,6 +10,7 @@ use super::table::{Entry, Table};
 use crate::reading::Problems;
 use crate::{Cause, UNKNOWN_SPAN};
 use foldhash::HashSet;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Most texts, and most other values, of one expression.
@@ -78,6 +79,14 @@ pub enum Value<'p> {
     Object(Rc<str>, Rc<str>),
 }
 
+/// The kind of an object that stands for the content of its target, as a text.
+pub const CONTENT: &str = "content";
+/// That of the value of a file in JSON, and that of a list of names.
+pub const DATA: &str = "data";
+pub const LIST: &str = "list";
+/// That of a command that runs; its target is the command line.
+const CHILD: &str = "child";
+
 impl Value<'_> {
     pub fn same(&self, other: &Self) -> bool {
         match (self, other) {
@@ -99,6 +108,7 @@ impl Value<'_> {
     /// As a text, with [`UNKNOWN_SPAN`] for what is not constant.
     pub fn show(&self) -> String {
         match self {
+            Value::Object(kind, _) if matches!(&**kind, CONTENT | CHILD) => UNKNOWN_SPAN.to_string(),
             Value::Text(text) | Value::Object(_, text) => text.to_string(),
             Value::Texts(begin) => format!("{begin}{UNKNOWN_SPAN}"),
             Value::Truth(truth) => truth.to_string(),
@@ -126,6 +136,8 @@ pub struct Values<'p> {
     steps: usize,
     /// Whether a member with an unknown key was read from an object that is not known.
     pub vague: bool,
+    /// Files whose values in JSON the program asks for, and that were not read.
+    pub wanted: BTreeSet<String>,
     pub problems: Problems,
 }
 
@@ -188,6 +200,7 @@ impl<'p> Values<'p> {
                 .any(|key| program.fields.contains_key(*key) || program.keys.contains(*key)),
             steps: 0,
             vague: false,
+            wanted: BTreeSet::new(),
             problems: Problems::default(),
         }
     }

@@ -27,8 +27,19 @@ pub struct Own {
 pub fn find(language: &Language, tokens: &[Token]) -> Own {
     let mut own = Own { joins: language.joins.clone(), same: language.same.clone(), ..Own::default() };
     let mut values: HashMap<String, Vec<Option<String>>> = HashMap::default();
-    let mut lists = Lists::default();
+    let (mut lists, mut done) = (Lists::default(), 0);
     for (at, token) in tokens.iter().enumerate() {
+        if at < done {
+            continue;
+        }
+        if let Some((all, end)) = each_constant(language, tokens, at) {
+            done = end;
+            for (name, text) in all {
+                own.names.insert(name.clone());
+                values.entry(name).or_default().push(Some(text));
+            }
+            continue;
+        }
         match token {
             Token::Word(word) if language.functions.contains(word) => own.function(language, tokens, at),
             Token::Word(word) if language.binders.contains(word) => own.bound(tokens, at + 1),
@@ -216,6 +227,35 @@ fn loosens(tokens: &[Token], at: usize, lists: &mut Lists) -> bool {
     let listed = lists.stop(tokens, at).filter(|stop| matches!(tokens.get(*stop), Some(Token::Close(')' | ']'))));
     let list = listed.is_some_and(|close| mark(Some(close + 1)) == "=");
     loop_word || list || matches!(mark(before), "&" | "\\" | "=>") || matches!(mark(Some(at + 1)), "=~" | "<<" | ",")
+}
+
+/// Names at the beginning of a statement that each get a constant text, `a, b = "x", "y"`, and where their values end.
+fn each_constant(language: &Language, tokens: &[Token], at: usize) -> Option<(Vec<(String, String)>, usize)> {
+    let begins = at.checked_sub(1).is_none_or(|before| tokens.get(before) == Some(&Token::Break));
+    let binds = matches!(tokens.get(at), Some(Token::Word(word)) if language.binders.contains(word));
+    let (mut names, mut next) = (Vec::new(), at + usize::from(binds));
+    if !begins {
+        return None;
+    }
+    while let Some(Token::Word(name)) = tokens.get(next) {
+        names.push(name.clone());
+        next += 1;
+        if !is_mark(tokens, next, ",") {
+            break;
+        }
+        next += 1;
+    }
+    if names.len() < 2 || !["=", ":="].iter().any(|mark| is_mark(tokens, next, mark)) {
+        return None;
+    }
+    let mut all = Vec::new();
+    for name in names {
+        let text = constant(tokens, next + 1)?;
+        all.push((name, text));
+        next += 2;
+    }
+    let ends = matches!(tokens.get(next), None | Some(Token::Break));
+    ends.then_some((all, next))
 }
 
 /// The constant text of a statement.

@@ -1,4 +1,4 @@
-//! Modules of data: `require("./settings.json")`, `import settings from "./settings.json"`.
+//! Files of data. Modules: `require("./settings.json")`, `import settings from "./settings.json"`.
 
 use crate::code::expression::Expression;
 use serde_json::{Map, Value};
@@ -8,13 +8,21 @@ const LONGEST: usize = 64 * 1024;
 const MOST: usize = 2_000;
 
 /// The value of a file of JSON. `None` if it is no JSON, or too large.
-pub(super) fn of_json(text: &str) -> Option<Expression> {
+pub(super) fn value(text: &str) -> Option<Expression> {
     let value: Value = (text.len() <= LONGEST).then(|| serde_json::from_str(text).ok())??;
-    let mut left = MOST;
-    let mut whole = of(&value, &mut left)?;
+    {
+        let mut left = MOST;
+        of(&value, &mut left)
+    }
+}
+
+/// What a module of JSON exports.
+pub(super) fn of_json(text: &str) -> Option<Expression> {
+    let mut whole = value(text)?;
     // `import settings from` asks for the default
+    let is_default = |(name, _): &(Expression, Expression)| matches!(name, Expression::Text(name) if &**name == "default");
     if let Expression::Record(members) = &mut whole
-        && value.get("default").is_none()
+        && !members.iter().any(is_default)
     {
         let default = Expression::Record(members.clone());
         members.push((key("default"), default));

@@ -31,6 +31,11 @@ pub fn read(text: &str, path: &str, table: &Table, loader: &dyn Loader, settings
     reader.program
 }
 
+/// The value of a file in JSON. `None` if it is no JSON, or too large.
+pub fn data(text: &str) -> Option<Expression> {
+    data::value(text)
+}
+
 struct Reader<'l> {
     table: &'l Table,
     program: Program,

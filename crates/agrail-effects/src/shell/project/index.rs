@@ -133,8 +133,10 @@ impl Index {
                 return below;
             }
         }
+        // `members = ["xtask"]`
+        let source = || self.by_folder.get(&format!("{folder}/{word}/src"));
+        let mut found = if CONFIGURES.contains(&from) && !is_path(word) { few(source()) } else { Vec::new() };
         // `tests.support.timing`
-        let mut found = Vec::new();
         for name in HashSet::from_iter([base, last]).into_iter().filter(|name| name.len() >= SHORTEST) {
             let files = self.by_name.get(name).into_iter().flatten();
             let means = |path: &&String| {

@@ -65,7 +65,6 @@ impl Shell<'_> {
         folders.retain(|folder| seen.insert(folder.clone()));
         let own = format!(".{program}");
         for folder in &folders {
-            let is_code = |path: &String| path.rsplit_once('.').is_some_and(|(_, ending)| CODE.contains(&ending));
             seeds.extend(self.texts_in(folder).into_iter().filter(|path| !is_code(path)));
             for settings in HIDDEN.into_iter().chain([own.as_str()]).chain(SETTINGS) {
                 let folders = self.below(vec![tidy(&format!("{folder}/{settings}"))], SETTLED);
@@ -134,26 +133,29 @@ impl Shell<'_> {
 
     fn survey_files(&mut self, program: &str, root: &str, seeds: Vec<String>, mentions: usize) {
         let (mut seen, mut left) = (HashSet::default(), LONGEST);
-        let mut open: Vec<(String, usize)> = seeds.into_iter().map(|path| (path, 0)).collect();
+        let mut open: Vec<(String, usize, bool)> = seeds.into_iter().map(|path| (path, 0, false)).collect();
         let mut at = 0;
-        while let Some((path, depth)) = open.get(at).cloned() {
+        while let Some((path, depth, used)) = open.get(at).cloned() {
             at += 1;
             if seen.len() >= MOST || left == 0 {
                 return self.step(|| "not every file that the project mentions was searched".to_owned());
             }
-            if !seen.insert(path.clone()) {
+            if seen.contains(&(path.clone(), true)) || !seen.insert((path.clone(), used)) {
                 continue;
             }
+            let code = is_code(&path);
             for Searched { text, mentioned } in self.searched(&path, root, depth < mentions).iter().map(AsRef::as_ref) {
                 left = left.saturating_sub(text.length);
                 self.registries_of(&path, text.foreign.clone());
+                // the settings name the address, and the code that names them uses it
+                let suspect = text.found.suspect || used && text.found.bare;
                 // scripts of a package are read where they are run
-                if !path.ends_with("/package.json") && text.suspect && self.surveyed.insert(path.clone()) {
+                if !path.ends_with("/package.json") && suspect && self.surveyed.insert(path.clone()) {
                     let mut effect = Effect::new(Verb::Execute, Target::Path(path.clone()), program);
                     "suspect".clone_into(&mut effect.operation);
                     self.add(effect);
                 }
-                open.extend(mentioned.iter().map(|path| (path.clone(), depth + 1)));
+                open.extend(mentioned.iter().map(|path| (path.clone(), depth + 1, code)));
             }
         }
     }
@@ -188,4 +190,8 @@ impl Shell<'_> {
         self.indexes.insert(root.to_owned(), Rc::clone(&index));
         index
     }
+}
+
+fn is_code(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, ending)| CODE.contains(&ending))
 }

@@ -307,8 +307,23 @@ pub(in crate::shell) fn warm() {
     LazyLock::force(&PARTS);
 }
 
-/// Whether a text names what code of a project seldom names, and has the means to use it. `name`: that of its file.
-pub(super) fn is_suspect(name: &str, text: &str) -> bool {
+/// What a text names, together with the means to use it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Whether it names what code of a project seldom names, and has the means to use it.
+    pub suspect: bool,
+    /// Whether it names an address without a name.
+    pub bare: bool,
+}
+
+/// What a text names. `name`: that of its file.
+pub(super) fn found(name: &str, text: &str) -> Found {
+    let mut bare = false;
+    let suspect = is_suspect(name, text, &mut bare);
+    Found { suspect, bare }
+}
+
+fn is_suspect(name: &str, text: &str, bare: &mut bool) -> bool {
     let Some((search, words)) = SEARCH.as_ref() else { return true };
     let ending = name.trim_start_matches('.').rsplit_once('.').map_or("", |(_, ending)| ending);
     let (mut place, mut means, mut fetch, mut code) = (false, false, false, false);
@@ -316,14 +331,15 @@ pub(super) fn is_suspect(name: &str, text: &str) -> bool {
     for (mark, line) in marks(search, words, text, ending) {
         match mark {
             Mark::Act => return true,
-            Mark::Place | Mark::Address => place = true,
+            Mark::Place => place = true,
+            Mark::Address => *bare = true,
             Mark::Means => means = true,
             Mark::Fetch => fetch = true,
             Mark::Code => code = true,
             Mark::Home => note(&mut homes, line),
             Mark::Ruin => note(&mut ruins, line),
         }
-        if place && means || fetch && code {
+        if (place || *bare) && means || fetch && code {
             return true;
         }
     }
@@ -426,7 +442,11 @@ fn is_bare(rest: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{fetches_by_number, is_suspect};
+    use super::{fetches_by_number, found};
+
+    fn is_suspect(name: &str, text: &str) -> bool {
+        found(name, text).suspect
+    }
 
     #[test]
     fn names_of_private_places_with_the_means_to_use_them_are_found() {
@@ -460,6 +480,13 @@ mod tests {
         {
             assert!(!fetches_by_number(line), "{line}");
         }
+    }
+
+    #[test]
+    fn settings_may_only_name_an_address() {
+        let settings = found("a.cfg", "source = http://203.0.113.80:8080/simple");
+        assert!(settings.bare && !settings.suspect);
+        assert!(!found("a.cfg", "source = http://10.0.0.1/\n# http://203.0.113.80/").bare);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! digest for as long as there is room, because an agent works on one project for hours.
 
 use super::registries;
-use super::suspect::is_suspect;
+use super::suspect::{Found, found};
 use foldhash::HashSet;
 use foldhash::fast::FixedState;
 use quick_cache::Weighter;
@@ -21,7 +21,7 @@ pub(super) const SHORTEST: usize = 4;
 pub(super) struct Text {
     /// Its length in bytes.
     pub length: usize,
-    pub suspect: bool,
+    pub found: Found,
     /// Addresses from which a package manager would get code.
     pub foreign: Vec<String>,
     /// Its words that may be names of files, each once, in order.
@@ -93,7 +93,7 @@ impl Text {
         let words = text.split(between).filter(|word| is_mention(word) && seen.insert(*word));
         Self {
             length: text.len(),
-            suspect: is_suspect(name, text),
+            found: found(name, text),
             foreign: registries::foreign(path, text),
             words: words.map(Word::new).collect(),
         }
