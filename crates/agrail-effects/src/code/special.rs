@@ -267,6 +267,7 @@ impl<'p> Effects<'p> {
             values.iter().any(|value| matches!(value, Value::Unknown))
         });
         let sends = match method {
+            _ if name.ends_with(".get") => false,
             Some(values) => !values.iter().all(looks),
             None => unknown_options,
         };

@@ -49,7 +49,7 @@ pub fn find(language: &Language, tokens: &[Token]) -> Own {
                     let text = constant(tokens, end + 1).or_else(|| joined(&own, tokens, end + 1));
                     let text = text.filter(|_| end == at + 1);
                     values.entry(name.clone()).or_default().push(text);
-                } else if loosens(tokens, at, &mut lists) {
+                } else if loosens(language, tokens, at, &mut lists) {
                     values.entry(name.clone()).or_default().push(None);
                 }
             }
@@ -217,7 +217,7 @@ fn is_mark(tokens: &[Token], at: usize, mark: &str) -> bool {
 }
 
 /// Whether a variable may get a value here other than by an assignment: in a list, as a reference, in a loop.
-fn loosens(tokens: &[Token], at: usize, lists: &mut Lists) -> bool {
+fn loosens(language: &Language, tokens: &[Token], at: usize, lists: &mut Lists) -> bool {
     let mark = |at: Option<usize>| match at.and_then(|at| tokens.get(at)) {
         Some(Token::Mark(mark)) => mark.as_str(),
         _ => "",
@@ -226,7 +226,13 @@ fn loosens(tokens: &[Token], at: usize, lists: &mut Lists) -> bool {
     let loop_word = matches!(before.and_then(|at| tokens.get(at)), Some(Token::Word(word)) if matches!(word.as_str(), "as" | "for" | "foreach"));
     let listed = lists.stop(tokens, at).filter(|stop| matches!(tokens.get(*stop), Some(Token::Close(')' | ']'))));
     let list = listed.is_some_and(|close| mark(Some(close + 1)) == "=");
-    loop_word || list || matches!(mark(before), "&" | "\\" | "=>") || matches!(mark(Some(at + 1)), "=~" | "<<" | ",")
+    // `split(text, parts)` may give its argument a value, but no function of Lua does
+    let handed = mark(Some(at + 1)) == "," && language.name != "lua";
+    loop_word
+        || list
+        || handed
+        || matches!(mark(before), "&" | "\\" | "=>")
+        || matches!(mark(Some(at + 1)), "=~" | "<<")
 }
 
 /// Names at the beginning of a statement that each get a constant text, `a, b = "x", "y"`, and where their values end.

@@ -141,6 +141,9 @@ fn calls_have_the_effects_of_their_rows() {
         ("php", "readfile('http://x/a');", &["connect:url http://x/a"]),
         ("php", "unlink('a'); echo `ls`; file_put_contents(\"b\", 1);", &["delete a", "script:bash ls", "write b"]),
         ("lua", "local f = io.open('a', 'w'); f:write('x'); os.execute('b')", &["write a", "script:bash b"]),
+        ("lua", "local a, b = 'x', 'y'\nprint(a, b)\nos.remove(b .. '/z')", &["delete y/z"]),
+        ("lua", "local a, b = 'x', tostring(1)\nos.remove(b)", &["delete \u{FFFC}"]),
+        ("lua", "local a, b = 'x', 'y'\na, b = b, a\nos.remove(b)", &["delete \u{FFFC}"]),
         ("lua", "os.remove [[a]]; local c = 'ls'; io.popen(c)", &["delete a", "script:bash echo \u{FFFC} | { ls\n}"]),
         (
             "r",

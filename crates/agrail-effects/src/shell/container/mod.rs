@@ -122,7 +122,9 @@ impl Shell<'_> {
         let words = image.and_then(|(_, _, at)| arguments.get((*at)? + 1..)).unwrap_or_default().to_vec();
         let mut kept = self.reading.effects.split_off(from);
         let confined = if says("exec") {
+            let reaches = kept.iter().any(reaches) || shares_host(arguments);
             self.looks_inside(&words, piped)
+                || compose && !piped && !reaches && self.in_service(bound, arguments, &words)
         } else if compose {
             !piped && self.composed(bound, &words)
         } else {
@@ -199,8 +201,6 @@ impl Shell<'_> {
         let Some(mounts) = mounted.map(|(_, value, _)| self.mount(value)).collect::<Option<Vec<_>>>() else {
             return false;
         };
-        let reaches =
-            |effect: &Effect| matches!(effect.verb, Verb::Device | Verb::Privilege | Verb::Execute | Verb::Unknown);
         if kept.iter().any(reaches) || shares_host(arguments) {
             return false;
         }
@@ -290,7 +290,11 @@ impl Shell<'_> {
         let reading = super::extract_effects(&quote_all(words), "root", "/root", folder.unwrap_or("/"), &around);
         let below = |path: &str, volume: bool| {
             let mounts = mounts.iter().filter(|mount| mount.source.is_empty() == volume);
-            mounts.into_iter().find_map(|mount| moved(path, &mount.target, &mount.source))
+            // what is done to all below a folder is done to the mounts in it
+            mounts.into_iter().find_map(|mount| {
+                let around = || moved(&mount.target, path, "").map(|_| mount.source.clone());
+                moved(path, &mount.target, &mount.source).or_else(around)
+            })
         };
         let loses =
             |effect: &Effect| matches!(effect.verb, Verb::Delete | Verb::Move | Verb::Overwrite | Verb::Encrypt);
@@ -386,17 +390,11 @@ impl Shell<'_> {
         }
     }
 
-    /// Whether all services of the compose file are confined.
-    fn composed(&mut self, bound: &Bound, words: &[String]) -> bool {
-        let files = self.compose_files(bound);
-        // without a file there are no services
-        if files.is_empty() {
-            return bound.arguments.iter().all(|(role, _, _)| !matches!(role, Role::Act { verb: Verb::Connect, .. }));
-        }
+    /// The services of the compose files of a command; `None` if a file cannot be read completely.
+    fn services_of(&mut self, files: &[String]) -> Option<Vec<Service>> {
         let mut all = Vec::new();
-        for file in &files {
-            let Ok(contents) = self.read_contents(file) else { return false };
-            for content in &contents {
+        for file in files {
+            for content in &self.read_contents(file).ok()? {
                 let digest = super::file::digest(content);
                 let mut effect = Effect::new(Verb::Execute, Target::Path(file.clone()), "compose");
                 "source".clone_into(&mut effect.operation);
@@ -404,10 +402,60 @@ impl Shell<'_> {
                 self.reading.scripts.push((file.clone(), digest));
                 self.add(effect);
                 let text = if content.len() <= LONGEST { std::str::from_utf8(content).ok() } else { None };
-                let Some(services) = text.and_then(services) else { return false };
-                all.extend(services);
+                all.extend(text.and_then(services)?);
             }
         }
+        Some(all)
+    }
+
+    /// Whether a command in the container of a confined service without volumes spares the data of others; adds what it
+    /// does to the mounts of the service.
+    fn in_service(&mut self, bound: &Bound, arguments: &[String], words: &[String]) -> bool {
+        let files = self.compose_files(bound);
+        let Some(all) = self.services_of(&files) else { return false };
+        let named: Vec<&str> =
+            bound.arguments.iter().filter(|(role, ..)| is_run(role)).map(|(_, name, _)| name.as_str()).collect();
+        let services: Vec<&Service> = all.iter().filter(|service| named.contains(&service.name.as_str())).collect();
+        let spares = |service: &&Service| {
+            self.is_confined(service) && !service.mounts.iter().any(|mount| is_volume(&mount.source))
+        };
+        if services.is_empty() || words.is_empty() || !services.iter().all(spares) {
+            return false;
+        }
+        let mounts: Option<Vec<Mount>> = services
+            .iter()
+            .flat_map(|service| &service.mounts)
+            .map(|mount| self.own_mount(&mount.source, &mount.target, mount.read_only))
+            .collect();
+        let Some(mounts) = mounts else { return false };
+        let around = Inside { around: self.around, mounts: &mounts };
+        let folder = folder_of(arguments);
+        let reading = super::extract_effects(&quote_all(words), "root", "/root", folder.unwrap_or("/"), &around);
+        let loses = |effect: &Effect| match effect.verb {
+            Verb::Delete | Verb::Move | Verb::Overwrite | Verb::Encrypt | Verb::Connect | Verb::Send => {
+                !matches!(effect.target, Target::Named(Kind::Table | Kind::Column, _))
+            }
+            Verb::Unknown => !is_of_image(effect),
+            _ => false,
+        };
+        if reading.effects.iter().any(loses) {
+            return false;
+        }
+        // a database beside it is as much one as any other
+        let is_data =
+            |effect: &Effect| matches!(effect.target, Target::Named(Kind::Database | Kind::Table | Kind::Column, _));
+        reading.effects.into_iter().filter(is_data).for_each(|effect| self.add(effect));
+        self.inside(words, folder, &mounts)
+    }
+
+    /// Whether all services of the compose file are confined.
+    fn composed(&mut self, bound: &Bound, words: &[String]) -> bool {
+        let files = self.compose_files(bound);
+        // without a file there are no services
+        if files.is_empty() {
+            return bound.arguments.iter().all(|(role, _, _)| !matches!(role, Role::Act { verb: Verb::Connect, .. }));
+        }
+        let Some(all) = self.services_of(&files) else { return false };
         // `docker compose run SERVICE COMMAND` hands the service a command of its own
         let plain = words.iter().all(|word| !word.contains(UNKNOWN_SPAN));
         let named = bound.arguments.iter().filter(|(role, _, _)| is_run(role)).map(|(_, name, _)| name.as_str());
@@ -457,6 +505,11 @@ fn writes_here(kept: &[Effect], bound: &Bound) -> bool {
 fn is_of_image(effect: &Effect) -> bool {
     let causes = [Cause::Program, Cause::Arguments, Cause::Option, Cause::Language, Cause::Script];
     causes.iter().any(|cause| effect.operation == cause.as_str()) && effect.detail != Detail::Network
+}
+
+/// Whether an effect gives a container a part of the host.
+fn reaches(effect: &Effect) -> bool {
+    matches!(effect.verb, Verb::Device | Verb::Privilege | Verb::Execute | Verb::Unknown)
 }
 
 fn runs(effect: &Effect) -> bool {
