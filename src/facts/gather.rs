@@ -123,7 +123,7 @@ pub fn gather(
     }
     await_scripts(&mut queries);
     if queries.iter().any(holds_secrets) {
-        queries.iter_mut().for_each(|q| q.secrets = true);
+        queries.iter_mut().filter(|q| !stays_here(q)).for_each(|q| q.secrets = true);
     }
     if !context.held.is_empty() {
         queries.iter_mut().for_each(|q| q.held = true);
@@ -183,6 +183,13 @@ fn holds_secrets(query: &EffectFacts) -> bool {
                 && [Class::OwnHome, Class::OtherHome, Class::SuperuserHome, Class::SystemConfig, Class::Root]
                     .iter()
                     .any(|class| query.class.is(*class))))
+}
+
+/// Whether it talks to a server of this machine alone.
+fn stays_here(query: &EffectFacts) -> bool {
+    matches!(query.verb, Verb::Connect | Verb::Send)
+        && matches!(query.kind, Kind::Url | Kind::Host)
+        && super::url::is_here(&query.name)
 }
 
 /// Whether the request asks for a new name, not for a new location.

@@ -1,7 +1,7 @@
 //! Judges the destination of an address in an effect by its text alone.
 
 use crate::effect::Kind;
-use crate::effect::local::is_loopback;
+use crate::effect::local::{is_loopback, points_inside};
 use crate::effect::{Effect, FETCH, Target, UNKNOWN_SPAN};
 use crate::net::{Reason, UrlPolicy, is_metadata};
 
@@ -44,6 +44,17 @@ pub(super) fn is_guard<'n>(target: &str, ports: &[u16], names: impl FnOnce() -> 
             || names().iter().any(|n| n.eq_ignore_ascii_case(host)))
 }
 
+/// Whether the target is on this machine by its own words, without a name that others resolve.
+pub(super) fn is_here(target: &str) -> bool {
+    let rest = target.split_once("://").map_or(target, |(_, rest)| rest);
+    // programs disagree on the host behind other characters
+    let plain = |c: char| c.is_ascii_alphanumeric() || ".:[]-".contains(c);
+    let host = host_of(target);
+    rest.split('/').next().unwrap_or_default().chars().all(plain)
+        && is_loopback(host)
+        && !points_inside(&host.to_ascii_lowercase())
+}
+
 /// The concern about a URL of a command: only hidden destinations and metadata services count.
 fn of_command(url: &str) -> Option<Reason> {
     let host = host_of(url);
@@ -73,5 +84,28 @@ fn host_of(text: &str) -> &str {
     match host.find(']') {
         Some(end) if host.starts_with('[') => host.get(..=end).unwrap_or(host),
         _ => host.split(':').next().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_here;
+
+    #[test]
+    fn an_address_of_this_machine_is_told_by_its_words() {
+        for here in ["http://127.0.0.1:4100/healthz", "http://localhost/\u{fffc}", "http://[::1]:8080/", "127.0.0.1:5432"] {
+            assert!(is_here(here), "{here}");
+        }
+        for elsewhere in [
+            "http://127.0.0.1\\@x.example/",
+            "http://127.0.0.1@x.example/",
+            "http://127.0.0.1#@x.example/",
+            "http://a.localtest.me/",
+            "http://127.0.0.1.nip.io/",
+            "http://\u{fffc}/",
+            "http://10.0.0.1/",
+        ] {
+            assert!(!is_here(elsewhere), "{elsewhere}");
+        }
     }
 }

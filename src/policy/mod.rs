@@ -148,7 +148,7 @@ impl Policy {
     }
 
     /// Parses what is otherwise parsed at the first effects of each verb.
-    pub fn warm(&self) {
+    pub(crate) fn warm(&self) {
         for verb in Verb::ALL.iter().copied() {
             self.inner.part(verb).map(Policies::learnt_names);
         }
