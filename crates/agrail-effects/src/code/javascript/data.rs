@@ -20,7 +20,8 @@ pub(super) fn value(text: &str) -> Option<Expression> {
 pub(super) fn of_json(text: &str) -> Option<Expression> {
     let mut whole = value(text)?;
     // `import settings from` asks for the default
-    let is_default = |(name, _): &(Expression, Expression)| matches!(name, Expression::Text(name) if &**name == "default");
+    let is_default =
+        |(name, _): &(Expression, Expression)| matches!(name, Expression::Text(name) if &**name == "default");
     if let Expression::Record(members) = &mut whole
         && !members.iter().any(is_default)
     {

@@ -81,7 +81,9 @@ mod tests {
     #[test]
     fn scripts_are_texts_of_an_object() {
         let scripts = |content: &str| Manifest::parse(content.as_bytes()).map(|manifest| manifest.scripts);
-        assert_eq!(scripts(r#"{"scripts": {"a": "ls", "b": 1}}"#).unwrap()["a"], ["ls"]);
+        let named = scripts(r#"{"scripts": {"a": "ls", "b": 1}}"#).unwrap();
+        assert_eq!(named.get("a").unwrap(), &["ls"]);
+        assert!(named.get("b").unwrap().is_empty());
         assert!(scripts(r#"{"scripts": ["ls"]}"#).unwrap().is_empty());
         assert!(scripts("[]").is_none() && scripts("{").is_none() && scripts("\u{feff}{}").is_none());
     }

@@ -274,7 +274,8 @@ impl Shell<'_> {
         let texts = self.read_contents(&crate::shell::tidy(&format!("{folder}/package.json"))).unwrap_or_default();
         for manifest in texts.iter().filter_map(|text| self.package_file(text)) {
             let kinds = ["dependencies", "devDependencies", "optionalDependencies"];
-            let all = kinds.iter().filter_map(|kind| manifest.file.get(*kind)?.as_object()).flat_map(|all| all.values());
+            let all =
+                kinds.iter().filter_map(|kind| manifest.file.get(*kind)?.as_object()).flat_map(|all| all.values());
             let linked = all.filter_map(|value| {
                 let value = value.as_str()?;
                 value.strip_prefix("file:").or_else(|| value.strip_prefix("link:"))

@@ -143,19 +143,19 @@ impl Shell<'_> {
             if seen.contains(&(path.clone(), true)) || !seen.insert((path.clone(), used)) {
                 continue;
             }
-            let code = is_code(&path);
+            let uses = is_code(&path) || is_build(&path);
             for Searched { text, mentioned } in self.searched(&path, root, depth < mentions).iter().map(AsRef::as_ref) {
                 left = left.saturating_sub(text.length);
                 self.registries_of(&path, text.foreign.clone());
-                // the settings name the address, and the code that names them uses it
-                let suspect = text.found.suspect || used && text.found.bare;
+                // settings name it, and the code that names them uses it
+                let suspect = text.found.suspect || used && text.found.names;
                 // scripts of a package are read where they are run
                 if !path.ends_with("/package.json") && suspect && self.surveyed.insert(path.clone()) {
                     let mut effect = Effect::new(Verb::Execute, Target::Path(path.clone()), program);
                     "suspect".clone_into(&mut effect.operation);
                     self.add(effect);
                 }
-                open.extend(mentioned.iter().map(|path| (path.clone(), depth + 1, code)));
+                open.extend(mentioned.iter().map(|path| (path.clone(), depth + 1, uses)));
             }
         }
     }
@@ -194,4 +194,9 @@ impl Shell<'_> {
 
 fn is_code(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, ending)| CODE.contains(&ending))
+}
+
+/// Whether a file is the description of a build in a language of its own.
+fn is_build(path: &str) -> bool {
+    path.ends_with("/CMakeLists.txt") || [".cmake", ".gradle", ".groovy"].iter().any(|end| path.ends_with(end))
 }

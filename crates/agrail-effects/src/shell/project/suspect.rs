@@ -312,34 +312,33 @@ pub(in crate::shell) fn warm() {
 pub(super) struct Found {
     /// Whether it names what code of a project seldom names, and has the means to use it.
     pub suspect: bool,
-    /// Whether it names an address without a name.
-    pub bare: bool,
+    /// Whether it names private files, or an address without a name.
+    pub names: bool,
 }
 
 /// What a text names. `name`: that of its file.
 pub(super) fn found(name: &str, text: &str) -> Found {
-    let mut bare = false;
-    let suspect = is_suspect(name, text, &mut bare);
-    Found { suspect, bare }
+    let mut names = false;
+    let suspect = is_suspect(name, text, &mut names);
+    Found { suspect, names }
 }
 
-fn is_suspect(name: &str, text: &str, bare: &mut bool) -> bool {
+fn is_suspect(name: &str, text: &str, names: &mut bool) -> bool {
     let Some((search, words)) = SEARCH.as_ref() else { return true };
     let ending = name.trim_start_matches('.').rsplit_once('.').map_or("", |(_, ending)| ending);
-    let (mut place, mut means, mut fetch, mut code) = (false, false, false, false);
+    let (mut means, mut fetch, mut code) = (false, false, false);
     let (mut homes, mut ruins) = (Vec::new(), Vec::new());
     for (mark, line) in marks(search, words, text, ending) {
         match mark {
             Mark::Act => return true,
-            Mark::Place => place = true,
-            Mark::Address => *bare = true,
+            Mark::Place | Mark::Address => *names = true,
             Mark::Means => means = true,
             Mark::Fetch => fetch = true,
             Mark::Code => code = true,
             Mark::Home => note(&mut homes, line),
             Mark::Ruin => note(&mut ruins, line),
         }
-        if (place || *bare) && means || fetch && code {
+        if *names && means || fetch && code {
             return true;
         }
     }
@@ -483,10 +482,10 @@ mod tests {
     }
 
     #[test]
-    fn settings_may_only_name_an_address() {
+    fn settings_may_only_name_something() {
         let settings = found("a.cfg", "source = http://203.0.113.80:8080/simple");
-        assert!(settings.bare && !settings.suspect);
-        assert!(!found("a.cfg", "source = http://10.0.0.1/\n# http://203.0.113.80/").bare);
+        assert!(settings.names && !settings.suspect);
+        assert!(!found("a.cfg", "source = http://10.0.0.1/\n# http://203.0.113.80/").names);
     }
 
     #[test]
