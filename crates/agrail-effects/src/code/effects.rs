@@ -30,6 +30,15 @@ const VARIABLES: [&str; 12] = [
     "ENV",
     "SHELL",
 ];
+/// Functions that give members of their first argument other values.
+const DEFINES: [&str; 6] = [
+    "Object.assign",
+    "Object.defineProperties",
+    "Object.defineProperty",
+    "Object.setPrototypeOf",
+    "Reflect.defineProperty",
+    "Reflect.set",
+];
 /// Roles whose target is a path.
 const ON_PATH: [&str; 14] = [
     "read",
@@ -52,7 +61,7 @@ const ON_PATH: [&str; 14] = [
 pub fn extract(program: &Program, table: &Table) -> (Reading, BTreeSet<String>) {
     let mut values = Values::new(program, table);
     values.settle();
-    let mut reader = Effects { values, calls: Vec::new() };
+    let mut reader = Effects { values, calls: Vec::new(), replaced: false };
     for at in 0..program.calls.len() {
         for target in reader.values.targets(at) {
             reader.call(&target);
@@ -82,13 +91,16 @@ pub fn extract(program: &Program, table: &Table) -> (Reading, BTreeSet<String>) 
     reader.rewritten();
     let mut problems = program.problems.clone();
     problems.append(reader.values.problems);
-    (Reading::new(reader.calls, problems), reader.values.wanted)
+    let wanted = if reader.replaced { BTreeSet::new() } else { reader.values.wanted };
+    (Reading::new(reader.calls, problems), wanted)
 }
 
 /// Collects the effects of a program.
 pub struct Effects<'p> {
     pub values: Values<'p>,
     calls: Vec<Call>,
+    /// Whether a member of something outside the program gets another value.
+    replaced: bool,
 }
 
 impl<'p> Effects<'p> {
@@ -104,6 +116,13 @@ impl<'p> Effects<'p> {
             (Value::Function(function), ..) => self.extra(*function, target),
             (Value::Outside(name), ..) => {
                 let name = name.clone();
+                if DEFINES.contains(&&*name) {
+                    for value in self.values.argument(&target.arguments, 0).unwrap_or_default() {
+                        if let Value::Outside(name) = value {
+                            self.replaces(&name);
+                        }
+                    }
+                }
                 self.named(&name, target);
             }
             (_, Some(Value::Object(kind, _)), Some(method)) => {
@@ -370,6 +389,9 @@ impl<'p> Effects<'p> {
         let values = self.values.settled(value);
         let (all_mild, unknown) = (values.iter().all(mild), values.iter().all(|one| matches!(one, Value::Unknown)));
         for value in self.values.settled(object) {
+            if let Value::Outside(name) = &value {
+                self.replaces(name);
+            }
             match value {
                 Value::Outside(name) => match (&*name, key.as_str()) {
                     ("process", "exitCode" | "title") => {}
@@ -382,6 +404,12 @@ impl<'p> Effects<'p> {
                 _ => {}
             }
         }
+    }
+
+    /// Notes that a function of the runtime may be another one: what it reads is not known then.
+    fn replaces(&mut self, name: &str) {
+        let first = name.split('.').next().unwrap_or_default();
+        self.replaced |= !["console", "document", "exports", "module", "process"].contains(&first);
     }
 
     /// An assignment to a variable of the environment, which programs that it starts get.

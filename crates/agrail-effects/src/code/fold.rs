@@ -57,10 +57,17 @@ impl<'p> Values<'p> {
         };
         let texts: Vec<String> = places.iter().map(Value::show).collect();
         match texts.as_slice() {
+            [_, ..] if kind.as_str() == DATA && !self.is_read_plainly(target) => vec![Value::Unknown],
             texts @ [_, ..] if kind.as_str() == DATA => self.data(texts.iter().map(|path| Some(path.as_str()))),
             [] => vec![Value::Object(kind.as_str().into(), "".into())],
             texts => texts.iter().map(|target| Value::Object(kind.as_str().into(), target.as_str().into())).collect(),
         }
+    }
+
+    /// Whether the arguments after the first are texts: an encoding.
+    fn is_read_plainly(&mut self, target: &Target<'p>) -> bool {
+        let (values, more) = self.each(&target.arguments);
+        !more && values.iter().skip(1).flatten().all(|value| matches!(value, Value::Text(_)))
     }
 
     /// The values that files in JSON have, as far as they were read; `None`: no file.
@@ -115,6 +122,8 @@ impl<'p> Values<'p> {
                 let Entry::Row(row) = self.table.find(&name) else { return None };
                 row.target.as_ref().and_then(|place| self.place(place, target))?
             }
+            // a function may change what is read
+            Special::Data if target.arguments.len() != 1 => return None,
             Special::Data => {
                 let texts = self.argument(&target.arguments, 0).unwrap_or_else(|| vec![Value::Unknown]);
                 let path = |value: &Value<'p>| match value {

@@ -133,6 +133,20 @@ mod tests {
             assert_eq!(deleted_by("", settings), ["/p/dist"], "{settings}");
             assert_ne!(deleted_by("fs.writeFileSync('/p/a.json', '')", settings), ["/p/dist"], "{settings}");
         }
+        let read = "JSON.parse(fs.readFileSync('/p/a.json'))";
+        for before in [
+            "fs.readFileSync = () => '{}'",
+            "JSON.parse = () => ({})",
+            "Object.assign(fs, { readFileSync: () => '{}' })",
+            "Object.defineProperty(JSON, 'parse', { value: () => ({}) })",
+            "Buffer.prototype.toString = () => '{}'",
+            "globalThis.JSON = { parse: () => ({}) }",
+            "JSON = { parse: () => ({}) }",
+            "function JSON() {}",
+        ] {
+            assert_ne!(deleted_by(before, read), ["/p/dist"], "{before}");
+        }
+        assert_ne!(deleted_by("", "JSON.parse(fs.readFileSync('/p/a.json'), (k, v) => v + '/..')"), ["/p/dist"]);
         assert_eq!(deleted_by("", "JSON.parse(fs.readFileSync('/p/b.json'))"), [format!("/p/{UNKNOWN_SPAN}")]);
         assert_eq!(deleted("fs.writeFileSync('b.json', '')"), ["/p/dist"]);
         let unknown = [format!("/p/{UNKNOWN_SPAN}")];

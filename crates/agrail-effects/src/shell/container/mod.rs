@@ -411,6 +411,15 @@ impl Shell<'_> {
     /// Whether a command in the container of a confined service without volumes spares the data of others; adds what it
     /// does to the mounts of the service.
     fn in_service(&mut self, bound: &Bound, arguments: &[String], words: &[String]) -> bool {
+        // the container of another project, or on another machine, may have anything
+        let other = ["-H", "--host", "-c", "--context", "-p", "--project"];
+        let set = ["COMPOSE_FILE", "COMPOSE_PROJECT_NAME", "DOCKER_CONTEXT", "DOCKER_HOST"];
+        let before = arguments.get(..arguments.len().saturating_sub(words.len())).unwrap_or(arguments);
+        if before.iter().any(|word| other.iter().any(|option| word.starts_with(option)))
+            || set.iter().any(|name| self.state.variables.contains_key(*name))
+        {
+            return false;
+        }
         let files = self.compose_files(bound);
         let Some(all) = self.services_of(&files) else { return false };
         let named: Vec<&str> =
