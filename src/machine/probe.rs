@@ -272,7 +272,7 @@ impl Environment {
             let folder = at.rsplit_once('/').map_or("", |(folder, _)| folder);
             at = if target.starts_with('/') { target } else { format!("{folder}/{target}") };
             // `/dev/stderr` where nothing is mounted at `/proc`: what the agent's own process has open
-            if below_self(&at) {
+            if is_own_descriptor(&at) {
                 return;
             }
         }
@@ -315,6 +315,11 @@ pub(super) fn access(stat: &Statx, who: &Account) -> [Option<bool>; 3] {
 pub(super) fn has_acl(place: &OwnedFd) -> bool {
     let path = format!("/proc/self/fd/{}", place.as_raw_fd());
     rustix::fs::getxattr(path, c"system.posix_acl_access", &mut [0_u8; 512]).is_ok()
+}
+
+fn is_own_descriptor(path: &str) -> bool {
+    let number = path.strip_prefix("/proc/self/fd/");
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 fn below_self(path: &str) -> bool {

@@ -165,5 +165,6 @@ fn what_a_process_has_open_is_no_system_file_without_proc() {
     symlink("/proc/self/fd/2", root.path().join("dev/stderr")).unwrap();
     symlink("/etc/hostname", root.path().join("dev/stdout")).unwrap();
     crate::knowledge::allowed_in(root.path(), &["echo x > /dev/stderr", "awk -f a.awk a.awk"]);
-    crate::knowledge::stopped_in(root.path(), &["echo x > /dev/stdout"]);
+    symlink("/proc/self/root/etc/hostname", root.path().join("dev/other")).unwrap();
+    crate::knowledge::stopped_in(root.path(), &["echo x > /dev/stdout", "echo x > /dev/other"]);
 }

@@ -52,7 +52,11 @@ impl<'p> Values<'p> {
             return self.of(&program.some.0);
         }
         let places = match row.target.as_ref() {
-            Some(place) => self.place(place, target).unwrap_or_default(),
+            // nothing is known of the argument yet
+            Some(place) => match self.place(place, target) {
+                Some(values) if values.is_empty() => return Vec::new(),
+                values => values.unwrap_or_default(),
+            },
             None => Vec::new(),
         };
         let texts: Vec<String> = places.iter().map(Value::show).collect();
@@ -122,7 +126,7 @@ impl<'p> Values<'p> {
                 let Entry::Row(row) = self.table.find(&name) else { return None };
                 row.target.as_ref().and_then(|place| self.place(place, target))?
             }
-            // a function may change what is read
+            // a reviver may change the values
             Special::Data if target.arguments.len() != 1 => return None,
             Special::Data => {
                 let texts = self.argument(&target.arguments, 0).unwrap_or_else(|| vec![Value::Unknown]);

@@ -90,11 +90,18 @@ fn may_change(call: &Call, files: &[String]) -> bool {
     let looks =
         ["read", "list", "variable", "delete", "connect", "listen"].iter().any(|role| call.role.starts_with(role));
     let runs = ["script", "exec"].iter().any(|begin| call.role.starts_with(begin));
-    // what is known of the path: its begin, and its end
+    // the known beginning and end of the path
     let (begin, _) = call.target.split_once(UNKNOWN_SPAN).unwrap_or_default();
     let end = call.target.rsplit([UNKNOWN_SPAN, '/']).next().unwrap_or_default();
     let below = |file: &String| !begin.starts_with('/') || !file.starts_with('/') || file.starts_with(begin);
-    let may_be = |file: &String| below(file) && file.ends_with(end);
+    // a folder that is copied or moved replaces what is in it
+    let folder = call.target.trim_start_matches("./").trim_end_matches('/');
+    let whole = matches!(folder, "" | ".") || folder.ends_with("..");
+    let within = |file: &String| {
+        call.role != "create"
+            && (whole || file.starts_with(&format!("{folder}/")) || file.contains(&format!("/{folder}/")))
+    };
+    let may_be = |file: &String| below(file) && file.ends_with(end) || within(file);
     runs || !looks && files.iter().any(may_be)
 }
 
@@ -152,6 +159,12 @@ mod tests {
         let unknown = [format!("/p/{UNKNOWN_SPAN}")];
         for before in [
             "fs.writeFileSync('a.json', '')",
+            "fs.renameSync('/q/b', '/p/a.json')",
+            "fs.copyFileSync('/q/b', '/p/a.json')",
+            "fs.cpSync('/q', '/p', { recursive: true })",
+            "fs.cpSync('/q', '.', { recursive: true })",
+            "fs.renameSync('/q', '/p')",
+            "fs.symlinkSync('/q/b', '/p/a.json')",
             "fs.writeFileSync(process.argv[2], '')",
             "fs.writeFileSync(`/p/${process.argv[2]}.json`, '')",
             "require('child_process').execSync('make')",

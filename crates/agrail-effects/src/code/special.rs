@@ -267,9 +267,8 @@ impl<'p> Effects<'p> {
             values.iter().any(|value| matches!(value, Value::Unknown))
         });
         let sends = match method {
-            _ if name.ends_with(".get") => false,
             Some(values) => !values.iter().all(looks),
-            None => unknown_options,
+            None => unknown_options && !name.ends_with(".get"),
         };
         let verb = if sends { "send:url" } else { "connect:url" };
         for value in self.values.argument(&target.arguments, 0).unwrap_or_else(|| vec![Value::Unknown]) {

@@ -10,10 +10,8 @@ const MOST: usize = 2_000;
 /// The value of a file of JSON. `None` if it is no JSON, or too large.
 pub(super) fn value(text: &str) -> Option<Expression> {
     let value: Value = (text.len() <= LONGEST).then(|| serde_json::from_str(text).ok())??;
-    {
-        let mut left = MOST;
-        of(&value, &mut left)
-    }
+    let mut left = MOST;
+    of(&value, &mut left)
 }
 
 /// What a module of JSON exports.

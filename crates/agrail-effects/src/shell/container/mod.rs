@@ -12,7 +12,7 @@ mod image;
 mod kubernetes;
 
 use super::command::quote_all;
-use super::{FileSource, Names, ReadError, Shell, UNKNOWN_SPAN, tidy};
+use super::{FileSource, Names, ReadError, Reading, Shell, UNKNOWN_SPAN, tidy};
 use crate::role::Role;
 use crate::table::Bound;
 use crate::{Cause, Detail, Effect, Kind, Target, Verb};
@@ -218,7 +218,7 @@ impl Shell<'_> {
             // arguments of the program that the image starts
             [option, ..] if option.starts_with('-') => true,
             [] => mounts.iter().all(|mount| mount.read_only || mount.source.is_empty()),
-            words => !other && self.inside(words, folder_of(arguments), &mounts),
+            words => !other && self.inside(self.read_inside(words, folder_of(arguments), &mounts), &mounts),
         }
     }
 
@@ -284,13 +284,17 @@ impl Shell<'_> {
         })
     }
 
-    /// Interprets a command in the root of a container, and adds what it does to the mounts. Whether it spares the volumes.
-    fn inside(&mut self, words: &[String], folder: Option<&str>, mounts: &[Mount]) -> bool {
+    /// What a command does in the root of a container.
+    fn read_inside(&self, words: &[String], folder: Option<&str>, mounts: &[Mount]) -> Reading {
         let around = Inside { around: self.around, mounts };
-        let reading = super::extract_effects(&quote_all(words), "root", "/root", folder.unwrap_or("/"), &around);
+        super::extract_effects(&quote_all(words), "root", "/root", folder.unwrap_or("/"), &around)
+    }
+
+    /// Adds what a command in a container does to the mounts. Returns whether it spares the volumes.
+    fn inside(&mut self, reading: Reading, mounts: &[Mount]) -> bool {
         let below = |path: &str, volume: bool| {
             let mounts = mounts.iter().filter(|mount| mount.source.is_empty() == volume);
-            // what is done to all below a folder is done to the mounts in it
+            // deleting a folder deletes the mounts below it, too
             mounts.into_iter().find_map(|mount| {
                 let around = || moved(&mount.target, path, "").map(|_| mount.source.clone());
                 moved(path, &mount.target, &mount.source).or_else(around)
@@ -408,8 +412,8 @@ impl Shell<'_> {
         Some(all)
     }
 
-    /// Whether a command in the container of a confined service without volumes spares the data of others; adds what it
-    /// does to the mounts of the service.
+    /// Adds the effects of a command in a service's container on its mounts. Returns whether the service is confined, has
+    /// no volumes, and the command deletes, connects and hides nothing.
     fn in_service(&mut self, bound: &Bound, arguments: &[String], words: &[String]) -> bool {
         // the container of another project, or on another machine, may have anything
         let other = ["-H", "--host", "-c", "--context", "-p", "--project"];
@@ -437,9 +441,7 @@ impl Shell<'_> {
             .map(|mount| self.own_mount(&mount.source, &mount.target, mount.read_only))
             .collect();
         let Some(mounts) = mounts else { return false };
-        let around = Inside { around: self.around, mounts: &mounts };
-        let folder = folder_of(arguments);
-        let reading = super::extract_effects(&quote_all(words), "root", "/root", folder.unwrap_or("/"), &around);
+        let reading = self.read_inside(words, folder_of(arguments), &mounts);
         let loses = |effect: &Effect| match effect.verb {
             Verb::Delete | Verb::Move | Verb::Overwrite | Verb::Encrypt | Verb::Connect | Verb::Send => {
                 !matches!(effect.target, Target::Named(Kind::Table | Kind::Column, _))
@@ -450,11 +452,11 @@ impl Shell<'_> {
         if reading.effects.iter().any(loses) {
             return false;
         }
-        // a database beside it is as much one as any other
+        // changes to a database count wherever it runs
         let is_data =
             |effect: &Effect| matches!(effect.target, Target::Named(Kind::Database | Kind::Table | Kind::Column, _));
-        reading.effects.into_iter().filter(is_data).for_each(|effect| self.add(effect));
-        self.inside(words, folder, &mounts)
+        reading.effects.iter().filter(|effect| is_data(effect)).for_each(|effect| self.add(effect.clone()));
+        self.inside(reading, &mounts)
     }
 
     /// Whether all services of the compose file are confined.
