@@ -6,10 +6,12 @@ use crate::action::{Action, Context};
 use crate::canonical::{self, canonical};
 use crate::check::{Check, Finding, Outcome, Source};
 use crate::effect::Kind;
+use crate::effect::shell::Later;
 use crate::effect::{self, Cause, Effect, Verb};
 use crate::facts::{self, ScreenInput};
 use crate::policy::{self, Policy};
 use std::borrow::Cow;
+use std::collections::HashSet;
 use tracing::debug_span;
 
 /// The effects of an action, their facts, and the findings of the policies.
@@ -68,6 +70,8 @@ pub(super) fn understand(
         debug_span!("facts").in_scope(|| facts::gather(&reading.effects, context, &account, &settings.urls, around));
 
     let mut findings = debug_span!("screen").in_scope(|| screen(&gathered, policy, settings, &mut trace));
+    let probe = |effects: &[Effect]| facts::gather(effects, context, &account, &settings.urls, around);
+    findings.extend(debug_span!("later").in_scope(|| screen_later(&reading.later, probe, policy, &mut trace)));
     if reading.effects.is_empty() && !action.text().trim().is_empty() {
         findings.push(harmless());
     }
@@ -121,6 +125,27 @@ fn screen(gathered: &ScreenInput, policy: &Policy, settings: &Settings, trace: &
         screened.extend(found.into_iter().map(|f| (query, settings.unknown_programs.apply(query, f))));
     }
     policy::together(&gathered.subject, screened, policy)
+}
+
+/// Authorises what the written files do once something runs them. Each policy is reported once for each file.
+fn screen_later(
+    later: &[Later],
+    probe: impl Fn(&[Effect]) -> ScreenInput,
+    policy: &Policy,
+    trace: &mut Vec<String>,
+) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for one_file in later.chunk_by(|one, next| one.file == next.file) {
+        let Some(Later { file, .. }) = one_file.first() else { continue };
+        let effects: Vec<Effect> = one_file.iter().map(|later| later.effect.clone()).collect();
+        let gathered = probe(&effects);
+        let screener = policy.screener(&gathered.subject);
+        let mut seen = HashSet::new();
+        let found = gathered.queries.iter().flat_map(|query| screener.screen_later(file, query));
+        findings.extend(found.filter(|finding| seen.insert(finding.source.to_string())));
+    }
+    trace.extend(findings.iter().map(|finding| format!("later: {}", finding.reason)));
+    findings
 }
 
 /// The finding for an action that was parsed completely and has no effect.

@@ -278,6 +278,17 @@ fn rule(source: &Source, policy: &cedar_policy::Policy) -> Result<Rule, PolicyEr
         id: id.clone(),
         problem: format!("has no @{what}(\"...\"); write one above the policy"),
     };
+    let later = match text("later").as_deref() {
+        None => false,
+        Some("ask") => true,
+        Some(other) => {
+            return Err(PolicyError::Annotation {
+                file: source.file.clone(),
+                id: id.clone(),
+                problem: format!("@later is \"{other}\"; it must be \"ask\""),
+            });
+        }
+    };
     let asks = match text("decision").as_deref() {
         None | Some("deny") => false,
         Some("ask") => true,
@@ -311,6 +322,7 @@ fn rule(source: &Source, policy: &cedar_policy::Policy) -> Result<Rule, PolicyEr
         },
         severity: severity.transpose()?,
         forbids: policy.effect() == CedarEffect::Forbid,
+        later,
         file: source.file.clone(),
         id,
     })

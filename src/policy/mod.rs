@@ -50,6 +50,8 @@ pub struct Rule {
     pub severity: Option<Severity>,
     /// Whether it forbids; otherwise it permits.
     pub forbids: bool,
+    /// Whether it also judges what a file that the action writes does once something runs it. A person is asked then.
+    pub later: bool,
     /// Name of its file.
     pub file: String,
 }
@@ -260,6 +262,26 @@ impl<'a> Screener<'a> {
             inner.answers.insert(shape, Arc::clone(&answer));
         }
         Ok(answer)
+    }
+
+    /// The violations by an effect that a written file has once something runs it. A person may say that it should.
+    pub fn screen_later(&self, file: &str, query: &EffectFacts) -> Vec<Finding> {
+        let Some(part) = self.inner.part(query.verb) else { return Vec::new() };
+        let Ok(answer) = self.answer(part, query) else { return Vec::new() };
+        let rules = answer.reasons.iter().filter_map(|id| part.rules.get(id)).filter(|rule| rule.forbids && rule.later);
+        rules
+            .map(|rule| {
+                let mut finding = rule_finding(rule, Outcome::Violation, self.subject, query);
+                finding.response = Response::Ask(crate::check::Answerer::Person);
+                let shown = words::shown(file);
+                finding.reason = match query.name == file {
+                    true => format!("{shown}: {}", filled(&rule.reason, self.subject)),
+                    false => format!("once {shown} is used, {}", finding.reason),
+                };
+                finding.advice = Some("show a person what the file would do".to_owned());
+                finding
+            })
+            .collect()
     }
 
     /// The findings about one effect: every violation, or one pass, or one unknown.

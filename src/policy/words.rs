@@ -112,7 +112,7 @@ pub(super) fn lead_of(queries: &[&EffectFacts]) -> String {
     format!("it would {verb} {what}{}{more}", names.join(", "))
 }
 
-fn shown(name: &str) -> String {
+pub(super) fn shown(name: &str) -> String {
     let clean = visible(name).replace(crate::effect::UNKNOWN_SPAN, "…");
     let length = clean.chars().count();
     if length <= 120 {
@@ -157,6 +157,9 @@ fn phrase(verb: Verb, operation: &str, into: bool) -> String {
         (Verb::Account, "password") => "change the password of".to_owned(),
         (Verb::Account, "group") => "change the groups of".to_owned(),
         (Verb::Install, "local") => "install".to_owned(),
+        (Verb::Remote, "secret") => "print secrets of".to_owned(),
+        (Verb::Remote, "access") => "change rights on".to_owned(),
+        (Verb::Remote, "public") => "make something public on".to_owned(),
         (Verb::Install, "source") => "add a source or key for".to_owned(),
         (Verb::Data, "select") => "query".to_owned(),
         (Verb::Service | Verb::Account | Verb::Data | Verb::Container | Verb::Install, operation) => {

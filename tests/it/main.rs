@@ -43,6 +43,7 @@ mod scripts;
 mod serve;
 mod shell;
 mod silence;
+mod stake;
 mod survey;
 mod table;
 mod transcripts;

@@ -5,8 +5,10 @@
 //!    reads them.
 //! 3. If these effects are all that the tool does, it is judged like a program with the same effects. Otherwise the
 //!    call itself is an additional effect.
-//! 4. Text that is written into a shell's start-up file or hook is parsed as a script.
+//! 4. Text that is written into a shell's start-up file or hook is parsed as a script; other texts that are written are read
+//!    as what runs them would.
 
+use super::shell::{FileSource, Written};
 use super::{Cause, Effect, Target, Verb};
 use crate::words::words;
 use serde_json::Value;
@@ -161,6 +163,47 @@ pub(super) fn scripts<'a>(effects: &[Effect], arguments: &'a Value) -> Vec<&'a s
     let here = |value: &'a Value| CONTENT.iter().filter_map(move |key| value.get(*key).and_then(Value::as_str));
     let edits = arguments.get("edits").and_then(Value::as_array).into_iter().flatten();
     here(arguments).chain(edits.flat_map(here)).collect()
+}
+
+/// The texts that the files have which a call writes, as far as its arguments tell.
+pub(super) fn written(effects: &[Effect], arguments: &Value, around: &dyn FileSource) -> Vec<Written> {
+    let writes = |e: &&Effect| matches!(e.verb, Verb::Write | Verb::Append | Verb::Overwrite);
+    let mut targets = effects.iter().filter(writes).map(|e| &e.target);
+    let elsewhere = || arguments.get("path").and_then(Value::as_str).map(|path| format!("/{}", path.trim_matches('/')));
+    let path = match (targets.next(), targets.next()) {
+        (Some(Target::Path(path)), None) => path.clone(),
+        // a file of a repository that another machine keeps
+        (Some(Target::Named(..)), None) => match elsewhere() {
+            Some(path) => path,
+            None => return Vec::new(),
+        },
+        _ => return Vec::new(),
+    };
+    let edits = arguments.get("edits").and_then(Value::as_array).into_iter().flatten();
+    let changes: Vec<(Option<&str>, &str)> = std::iter::once(arguments).chain(edits).filter_map(change).collect();
+    if changes.is_empty() {
+        return Vec::new();
+    }
+    let mut text = around
+        .script(&path, crate::shell::MAX_SOURCE)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .unwrap_or_default();
+    for (old, new) in changes {
+        text = match old {
+            Some(old) if !old.is_empty() && text.contains(old) => text.replace(old, new),
+            // a text that is not there yet is judged alone
+            Some(_) => format!("{text}\n{new}"),
+            None => new.to_owned(),
+        };
+    }
+    vec![(path, text.into())]
+}
+
+/// The text that an edit replaces, if it replaces one, and the new one.
+fn change(edit: &Value) -> Option<(Option<&str>, &str)> {
+    let text = |keys: &[&str]| keys.iter().find_map(|key| edit.get(*key)?.as_str());
+    let new = text(&CONTENT)?;
+    Some((text(&["old_string", "old_str", "old_text"]), new))
 }
 
 #[cfg(test)]

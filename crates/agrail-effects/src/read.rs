@@ -109,6 +109,8 @@ pub fn extract_effects(action: &Action, who: Who<'_>, around: &dyn FileSource) -
                     Runs::Python(text) => shell::read_source("python", &text, who.name, who.home, who.home, around),
                 });
             }
+            let written = file::written(&reading.effects, arguments, around);
+            reading.wait_for(written, shell::Place { user: who.name, home: who.home, cwd: "", around });
             reading
         }
         Action::Fetch { url } => Reading { effects: vec![connect(url)], ..Reading::default() },
@@ -160,5 +162,10 @@ impl Reading {
         }
         self.steps.extend(other.steps.into_iter().map(|step| format!("canonical: {step}")));
         self.scripts.extend(other.scripts);
+        for later in other.later {
+            if !self.later.contains(&later) {
+                self.later.push(later);
+            }
+        }
     }
 }

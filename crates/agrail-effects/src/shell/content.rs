@@ -81,6 +81,11 @@ impl Files {
         self.version.0 == 0
     }
 
+    /// The files with possible contents of their own.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &[Content])> {
+        self.files.iter().map(|(path, contents)| (path.as_str(), contents.as_slice()))
+    }
+
     fn of(&self, path: &str) -> Vec<Content> {
         let mut all = self.files.get(path).cloned().unwrap_or_else(|| {
             let moved = self.trees.iter().filter_map(|(to, from)| Some(format!("{from}{}", below(path, to)?)));
@@ -147,6 +152,12 @@ fn base(path: &str) -> &str {
 }
 
 impl Shell<'_> {
+    /// Notes that a file has exactly this text.
+    pub(super) fn has_written(&mut self, path: &str, text: &str) {
+        self.files.version = Version::next();
+        self.files.files.insert(path.to_owned(), vec![Content::Text(text.into())]);
+    }
+
     /// Whether the action has changed no file and made no link.
     pub(super) fn changes_nothing(&self) -> bool {
         self.files.is_unchanged() && self.links.is_empty()

@@ -15,8 +15,9 @@
 //!    hooks.
 //! 6. `input` gives values to what `read`, `mapfile` and `getopts` set, `output` to what commands print, `arithmetic` to
 //!    counters.
-//! 7. `around` is what the caller shows of the machine, `seen` what an action has looked at already.
-//! 8. Anything that does not parse, is not constant or exceeds a budget becomes an unknown effect in addition to the
+//! 7. `written` reads the files that the action writes as what runs them would.
+//! 8. `around` is what the caller shows of the machine, `seen` what an action has looked at already.
+//! 9. Anything that does not parse, is not constant or exceeds a budget becomes an unknown effect in addition to the
 //!    other effects.
 
 mod arithmetic;
@@ -35,6 +36,7 @@ mod file;
 mod finder;
 mod foreign;
 mod git;
+mod grade;
 mod input;
 mod interpreter;
 mod lines;
@@ -64,10 +66,13 @@ mod typed;
 mod variable;
 pub mod word;
 mod wrappers;
+mod written;
 
 pub use around::{FileSource, Names, NoFiles, Providing, ReadError, Typing};
 pub use seen::Seen;
 pub use typed::TYPED;
+pub use written::Later;
+pub(crate) use written::{Place, Written};
 
 use super::{Cause, Effect, Target, UNKNOWN_SPAN, Verb};
 use crate::Kind;
@@ -99,6 +104,8 @@ pub struct Reading {
     pub steps: Vec<String>,
     /// Paths and digests of the scripts whose content was read.
     pub scripts: Vec<(String, String)>,
+    /// What the files that the action writes do once something runs them.
+    pub later: Vec<Later>,
 }
 
 /// The output of a command, as far as it matters to the next one.
@@ -214,6 +221,8 @@ pub(crate) struct Shell<'a> {
 pub fn extract_effects(source: &str, user: &str, home: &str, cwd: &str, around: &dyn FileSource) -> Reading {
     let mut shell = Shell::new(user, home, cwd, around);
     shell.source(source, Output::default());
+    let written = shell.written();
+    shell.reading.wait_for(written, Place { user, home, cwd, around });
     shell.reading
 }
 
@@ -229,6 +238,8 @@ pub fn read_source(
 ) -> Reading {
     let mut shell = Shell::new(user, home, cwd, around);
     shell.script(language, source, language);
+    let written = shell.written();
+    shell.reading.wait_for(written, Place { user, home, cwd, around });
     shell.reading
 }
 

@@ -99,7 +99,7 @@ impl Shell<'_> {
                 self.unknown(Cause::Arguments, &format!("{program} {what}"), program);
             }
         }
-        let before = self.produced.len();
+        let (before, first) = (self.produced.len(), self.reading.effects.len());
         let detail = attributes(bound);
         let incoming: Vec<String> = bound
             .arguments
@@ -141,6 +141,7 @@ impl Shell<'_> {
         let runs_project = own.iter().any(|(_, runs)| *runs);
         let label: String = bound.subcommands.iter().fold(program.to_owned(), |label, name| format!("{label} {name}"));
         self.unlisted_options(&label, &bound.unlisted, looks, runs_project);
+        self.add_grade(program, words, bound, first);
     }
 
     /// A subcommand that the row lacks, of a program whose subcommands run the project's code.

@@ -28,5 +28,5 @@ mod wrapper;
 
 pub(super) use index::Index;
 pub(super) use manifest::Manifest;
-pub(super) use survey::Searched;
+pub(super) use survey::{Searched, survey_text};
 pub(super) use suspect::warm;

@@ -38,6 +38,12 @@ pub(in crate::shell) struct Searched {
     mentioned: Vec<String>,
 }
 
+/// Whether a text is suspect, and the sources of packages that it names.
+pub(in crate::shell) fn survey_text(path: &str, text: &str) -> (bool, Vec<String>) {
+    let text = Text::of(path, text.as_bytes());
+    (text.found.suspect, text.foreign.clone())
+}
+
 impl Shell<'_> {
     /// Searches what a program may load from the project. `words`: its arguments.
     pub(in crate::shell) fn survey(&mut self, program: &str, words: &[String], bound: &Bound) {
