@@ -264,10 +264,22 @@ impl<'a> Screener<'a> {
         Ok(answer)
     }
 
-    /// The violations by an effect that a written file has once something runs it. A person may say that it should.
+    /// The violations by an effect that a written file has once something runs it, or one unknown. A person may say that
+    /// it should.
     pub fn screen_later(&self, file: &str, query: &EffectFacts) -> Vec<Finding> {
-        let Some(part) = self.inner.part(query.verb) else { return Vec::new() };
-        let Ok(answer) = self.answer(part, query) else { return Vec::new() };
+        let unknown = |problem: String| {
+            let reason = format!("once {} is used: {problem}", words::shown(file));
+            vec![finding(Check::understood(), Outcome::Unknown, Answered::NotUnderstood, reason, query)]
+        };
+        // nothing else that is unknown is kept: the file was not read to its end
+        if query.verb == Verb::Unknown {
+            return unknown(query.lead());
+        }
+        let Some(part) = self.inner.part(query.verb) else { return unknown(query.lead()) };
+        let answer = match self.answer(part, query) {
+            Ok(answer) => answer,
+            Err(problem) => return unknown(problem),
+        };
         let rules = answer.reasons.iter().filter_map(|id| part.rules.get(id)).filter(|rule| rule.forbids && rule.later);
         rules
             .map(|rule| {

@@ -165,38 +165,33 @@ pub(super) fn scripts<'a>(effects: &[Effect], arguments: &'a Value) -> Vec<&'a s
     here(arguments).chain(edits.flat_map(here)).collect()
 }
 
-/// The texts that the files have which a call writes, as far as its arguments tell.
+/// The text that a file has after a call that writes it, as far as its arguments tell.
 pub(super) fn written(effects: &[Effect], arguments: &Value, around: &dyn FileSource) -> Vec<Written> {
     let writes = |e: &&Effect| matches!(e.verb, Verb::Write | Verb::Append | Verb::Overwrite);
     let mut targets = effects.iter().filter(writes).map(|e| &e.target);
-    let elsewhere = || arguments.get("path").and_then(Value::as_str).map(|path| format!("/{}", path.trim_matches('/')));
-    let path = match (targets.next(), targets.next()) {
-        (Some(Target::Path(path)), None) => path.clone(),
+    let (path, before) = match (targets.next(), targets.next()) {
+        (Some(Target::Path(path)), None) => (path.clone(), around.script(path, crate::shell::MAX_SOURCE).ok()),
         // a file of a repository that another machine keeps
-        (Some(Target::Named(..)), None) => match elsewhere() {
-            Some(path) => path,
+        (Some(Target::Named(..)), None) => match arguments.get("path").and_then(Value::as_str) {
+            Some(path) => (format!("/{}", path.trim_matches('/')), None),
             None => return Vec::new(),
         },
         _ => return Vec::new(),
     };
+    let before = before.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let edits = arguments.get("edits").and_then(Value::as_array).into_iter().flatten();
     let changes: Vec<(Option<&str>, &str)> = std::iter::once(arguments).chain(edits).filter_map(change).collect();
     if changes.is_empty() {
         return Vec::new();
     }
-    let mut text = around
-        .script(&path, crate::shell::MAX_SOURCE)
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        .unwrap_or_default();
-    for (old, new) in changes {
-        text = match old {
-            Some(old) if !old.is_empty() && text.contains(old) => text.replace(old, new),
-            // a text that is not there yet is judged alone
-            Some(_) => format!("{text}\n{new}"),
-            None => new.to_owned(),
-        };
-    }
-    vec![(path, text.into())]
+    let apply = |text: String, (old, new): (Option<&str>, &str)| match old {
+        Some(old) if !old.is_empty() && text.contains(old) => text.replace(old, new),
+        // the text that it replaces is not in the file
+        Some(_) => format!("{text}\n{new}"),
+        None => new.to_owned(),
+    };
+    let text = changes.into_iter().fold(before.clone().unwrap_or_default(), apply);
+    vec![Written { path, text: text.into(), before }]
 }
 
 /// The text that an edit replaces, if it replaces one, and the new one.

@@ -406,7 +406,7 @@ impl<'p> Effects<'p> {
         }
     }
 
-    /// Notes that the program may replace a function of the runtime, so that what it reads is no longer known.
+    /// Records that the program may replace a function of the runtime: the values that it reads are unknown from then on.
     fn replaces(&mut self, name: &str) {
         let first = name.split('.').next().unwrap_or_default();
         self.replaced |= !["console", "document", "exports", "module", "process"].contains(&first);

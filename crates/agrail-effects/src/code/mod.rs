@@ -94,7 +94,7 @@ fn may_change(call: &Call, files: &[String]) -> bool {
     let (begin, _) = call.target.split_once(UNKNOWN_SPAN).unwrap_or_default();
     let end = call.target.rsplit([UNKNOWN_SPAN, '/']).next().unwrap_or_default();
     let below = |file: &String| !begin.starts_with('/') || !file.starts_with('/') || file.starts_with(begin);
-    // a folder that is copied or moved replaces what is in it
+    // copying or moving a folder replaces the files at its destination
     let folder = call.target.trim_start_matches("./").trim_end_matches('/');
     let whole = matches!(folder, "" | ".") || folder.ends_with("..");
     let within = |file: &String| {

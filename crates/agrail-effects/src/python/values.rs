@@ -12,6 +12,8 @@ pub const MAX_TEXT: usize = 64 * 1024;
 const MAX_ITEMS: usize = 1024;
 /// Deepest nesting of lists, closures and classes.
 const MAX_NESTING: u16 = 24;
+/// Most values within one value, those that it shares with others counted each time.
+const MAX_WITHIN: u32 = 8 * 1024;
 /// Most alternatives of one value, from branches that assign different constants.
 const MAX_CHOICES: usize = 8;
 
@@ -56,11 +58,12 @@ pub enum Value {
     Partial(Rc<Items>),
 }
 
-/// The items of a collection; nesting and size are computed once.
+/// The items of a collection; nesting, size and the number of values within are computed once.
 #[derive(Debug)]
 pub struct Items {
     pub items: Vec<Value>,
     nesting: u16,
+    within: u32,
     pub size: f64,
 }
 
@@ -100,10 +103,11 @@ pub fn hole_text() -> Value {
 fn pack(items: Vec<Value>) -> Result<Rc<Items>, Value> {
     let nesting = items.iter().map(Value::nesting).max().unwrap_or(0) + 1;
     let size = items.iter().map(Value::size).sum::<f64>();
-    if items.len() > MAX_ITEMS || nesting > MAX_NESTING {
+    let within = items.iter().map(Value::within).fold(1, u32::saturating_add);
+    if items.len() > MAX_ITEMS || nesting > MAX_NESTING || within > MAX_WITHIN {
         return Err(if size > MAX_TEXT as f64 { Value::Large(size) } else { Value::Many(Rc::new(Value::Hole)) });
     }
-    Ok(Rc::new(Items { items, nesting, size }))
+    Ok(Rc::new(Items { items, nesting, within, size }))
 }
 
 pub fn list(items: Vec<Value>) -> Value {
@@ -175,6 +179,15 @@ impl Value {
             Value::Function(f) => f.nesting,
             Value::Class(c) | Value::Instance(c, _) => c.nesting,
             _ => 0,
+        }
+    }
+
+    /// How many values it consists of.
+    fn within(&self) -> u32 {
+        match self {
+            Value::List(i) | Value::Dict(i) | Value::Any(i) | Value::Bound(i, _) | Value::Partial(i) => i.within,
+            Value::Many(v) | Value::Object(_, v) => v.within().saturating_add(1),
+            _ => 1,
         }
     }
 
@@ -499,5 +512,20 @@ pub fn slice(v: &Value, start: Option<i128>, stop: Option<i128>, step: i128) -> 
         Value::List(l) => list(pick(l.items.len()).into_iter().filter_map(|i| l.items.get(i).cloned()).collect()),
         Value::Many(_) | Value::Local | Value::Large(_) => v.clone(),
         _ => Value::Hole,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_shares_itself_stays_small() {
+        let twice = |value: Value, _| list(vec![value.clone(), value]);
+        let kept = (0..8).fold(Value::Int(1), twice);
+        assert!(matches!(kept, Value::List(_)));
+        // what is too large is not known
+        assert!(matches!((0..13).fold(Value::Int(1), twice), Value::Many(_) | Value::Large(_)));
+        assert!((0..40).fold(Value::Int(1), twice).within() <= MAX_WITHIN);
     }
 }

