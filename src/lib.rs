@@ -30,7 +30,7 @@
 //! |---|---|
 //! | the effects of a program | `commands/`: one file per program, with examples; no Rust needed |
 //! | the parser of a language | `crates/agrail-effects`: `shell`, `python`, `sql`, `tool_call.rs` |
-//! | knowledge about the machine: accounts, path classes, files by identity, processes | `machine` |
+//! | knowledge about the machine: accounts, path classes, files by identity, repositories, processes | `machine` |
 //! | a fact that policies can use | `policy/facts.rs` declares it, `facts/gather` fills it in, `policy/words.rs` words it |
 //! | rules that forbid or ask | `policy/base.cedar` and its examples; `eval/profiles` for the rules of benchmarks |
 //! | the judgement of an action's origin | `provenance` |

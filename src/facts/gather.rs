@@ -8,13 +8,18 @@
 //! 4. An address is judged by its text; it is not resolved.
 //! 5. A pattern is also judged as each path that it matches, a copy into a folder also as a write to the name inside
 //!    it, and a file with several names by its most protected name ([`identity`](crate::machine::identity)).
-//! 6. A fact that cannot be determined stays `unknown`. A probe that was cut short becomes an unknown effect.
+//! 6. What an action destroys is looked up in the version control around it (`recovery`); where it sends data is compared
+//!    with the request and with the remotes of the repository (`destination`).
+//! 7. A fact that cannot be determined stays `unknown`. A probe that was cut short becomes an unknown effect.
 
+mod asked;
+mod destination;
 mod expand;
 mod modes;
 mod named;
 mod names;
 mod path;
+mod recovery;
 mod stake;
 
 use crate::action::Context;
@@ -22,6 +27,7 @@ use crate::effect::local::own_names;
 use crate::effect::shell::Seen;
 use crate::effect::{BROUGHT, Detail, Effect, Kind, Target, UNKNOWN_SPAN, Verb};
 use crate::machine::identity::Protected;
+use crate::machine::repository::{Budget, Remote};
 use crate::machine::{Account, Class, Environment, Folders, PathFacts};
 use crate::net::UrlPolicy;
 use crate::policy::{EffectFacts, Known, Subject, TargetClass, TargetType};
@@ -73,37 +79,14 @@ pub fn gather(
     around: Surroundings<'_>,
 ) -> ScreenInput {
     let subject = subject(context, account);
-    let rename = says_rename(&context.request);
-    let environment = context.environment.as_ref();
-    let (cut, protected, looked, folders) =
-        (RefCell::default(), RefCell::default(), RefCell::default(), Folders::default());
-    let Surroundings { own, ports, cwd, seen } = around;
-    let (names, request) = (OnceCell::new(), context.request.as_str());
-    let enters = |effect: &&Effect| effect.verb == Verb::List && effect.operation == "enter";
-    let entered = effects.iter().filter(enters).map(|effect| effect.target.name().to_owned()).collect();
-    let view = View {
-        environment,
-        account,
-        urls,
-        own,
-        ports,
-        cwd,
-        request,
-        entered,
-        rename,
-        cut,
-        names,
-        protected,
-        looked,
-        seen,
-        folders,
-    };
+    let view = view(effects, context, account, urls, around);
     let mut queries: Vec<EffectFacts> = Vec::with_capacity(effects.len());
     for effect in effects {
         let about = |effect: &Effect| {
             let mut query = view.query(effect);
             query.requested = !context.request.trim().is_empty();
             query.agent.clone_from(&context.agent);
+            query.asked = asked::names_target(&context.request, &query);
             query
         };
         let query = about(effect);
@@ -125,6 +108,7 @@ pub fn gather(
     if queries.iter().any(holds_secrets) {
         queries.iter_mut().filter(|q| !stays_here(q)).for_each(|q| q.secrets = true);
     }
+    destination::carry(&mut queries);
     if !context.held.is_empty() {
         queries.iter_mut().for_each(|q| q.held = true);
     }
@@ -133,6 +117,38 @@ pub fn gather(
     hash.update(serde_json::to_vec(&queries).unwrap_or_default());
     let digest = crate::hex(&hash.finalize());
     ScreenInput { subject, queries, digest }
+}
+
+/// What the effects of one action are looked at with.
+fn view<'a>(
+    effects: &[Effect],
+    context: &'a Context,
+    account: &'a Account,
+    urls: &'a UrlPolicy,
+    around: Surroundings<'a>,
+) -> View<'a> {
+    let Surroundings { own, ports, cwd, seen } = around;
+    let enters = |effect: &&Effect| effect.verb == Verb::List && effect.operation == "enter";
+    View {
+        environment: context.environment.as_ref(),
+        account,
+        urls,
+        own,
+        ports,
+        cwd,
+        request: context.request.as_str(),
+        entered: effects.iter().filter(enters).map(|effect| effect.target.name().to_owned()).collect(),
+        rename: says_rename(&context.request),
+        cut: RefCell::default(),
+        names: OnceCell::new(),
+        remotes: OnceCell::new(),
+        sets_remotes: effects.iter().any(|effect| effect.verb == Verb::Config && effect.program == "git"),
+        protected: RefCell::default(),
+        looked: RefCell::default(),
+        seen,
+        folders: Folders::default(),
+        budget: Budget::default(),
+    }
 }
 
 /// The identity for whom the agent acts, with its account.
@@ -213,11 +229,17 @@ struct View<'a> {
     cut: RefCell<BTreeSet<String>>,
     /// Host names of this machine.
     names: OnceCell<Vec<String>>,
+    /// The remotes of the repository around the working folder.
+    remotes: OnceCell<Vec<Remote>>,
+    /// Whether the action itself changes settings of version control.
+    sets_remotes: bool,
     /// Protected files with several names, by the project folder around an inspected file.
     protected: RefCell<HashMap<String, Protected>>,
     /// The paths and folders that were looked at.
     looked: RefCell<HashMap<String, PathFacts>>,
     folders: Folders,
+    /// What looks at repositories may still cost.
+    budget: Budget,
     seen: Option<&'a Seen<'a>>,
 }
 
@@ -241,6 +263,7 @@ impl View<'_> {
         query.operation.clone_from(&effect.operation);
         query.program.clone_from(&effect.program);
         query.detail = effect.detail.to_string();
+        query.destination = self.destination(effect);
         query.recursive = effect.recursive;
         query.keep = effect.keep;
         query.privileged = effect.privileged;
@@ -314,6 +337,10 @@ impl View<'_> {
 
     fn process(&self, name: &str, query: &mut EffectFacts) {
         query.unresolved = name.contains(UNKNOWN_SPAN);
+        if *name == self.account.name {
+            // all that the account runs
+            "every".clone_into(&mut query.operation);
+        }
         if let Some(environment) = self.environment.filter(|_| !query.unresolved) {
             let found = environment.processes_named(name, self.account);
             query.exists = Known::from(Some(!found.is_empty()));

@@ -59,7 +59,9 @@ pub(super) fn is_here(target: &str) -> bool {
 fn of_command(url: &str) -> Option<Reason> {
     let host = host_of(url);
     if host.contains(UNKNOWN_SPAN) {
-        return None;
+        // an address before a path that a variable holds
+        let before = host.split(UNKNOWN_SPAN).next().unwrap_or_default();
+        return is_metadata(before).then_some(Reason::Metadata);
     }
     // a set or range of numbers, which curl expands
     let numeric = host.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '{' | '}' | ',' | '-' | '[' | ']'));
@@ -77,7 +79,7 @@ fn of_command(url: &str) -> Option<Reason> {
 }
 
 /// The host of `scheme://user@host:port/path`, `user@host:path` or `host`.
-fn host_of(text: &str) -> &str {
+pub(super) fn host_of(text: &str) -> &str {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);

@@ -231,6 +231,8 @@ pub(crate) fn classify(path: &str, who: &Account, homes: &[(String, String)]) ->
         ["dev", "shm"] => (Class::Shared, true),
         ["dev", "shm", ..] => (Class::Shared, false),
         ["dev", name, ..] if HARMLESS.contains(name) => (Class::Harmless, false),
+        // the memory of the machine
+        ["dev", "mem" | "kmem" | "port"] => (Class::Credential, false),
         ["dev", "tcp" | "udp", ..] => (Class::Harmless, false),
         ["dev", ..] => (Class::Device, alone),
         ["proc", "kcore" | "kmem", ..] | ["proc", _, "mem" | "environ", ..] => (Class::Credential, false),

@@ -16,6 +16,7 @@ pub(crate) mod identity;
 mod listing;
 mod probe;
 mod process;
+pub(crate) mod repository;
 
 pub use accounts::Account;
 pub use class::Class;

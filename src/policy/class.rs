@@ -40,6 +40,68 @@ impl From<Option<bool>> for Known {
     }
 }
 
+/// How data that an effect destroys can be got back.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, EnumString, IntoStaticStr, VariantArray,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Recovery {
+    /// It destroys nothing, or nothing that was looked at.
+    #[default]
+    None,
+    /// From version control, which holds all of it.
+    Tracked,
+    /// Tools make it again: ignored by version control, or in a folder for what is built.
+    Ignored,
+    /// The request names it.
+    Named,
+    /// None of these: no copy of it is known.
+    Lost,
+    /// It could not be seen.
+    Unknown,
+}
+
+impl Recovery {
+    /// Stable name, as policies use it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// How well the place of a connection or a transfer is known.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, EnumString, IntoStaticStr, VariantArray,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Destination {
+    /// It connects to nothing.
+    #[default]
+    None,
+    /// This machine.
+    Loopback,
+    /// A registry that package managers use without a setting.
+    Registry,
+    /// A remote of the project's version control.
+    Remote,
+    /// The request names it.
+    Named,
+    /// None of these.
+    New,
+    /// It is not constant.
+    Unknown,
+}
+
+impl Destination {
+    /// Stable name, as policies use it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
 /// The class of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TargetClass {

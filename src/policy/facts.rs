@@ -1,7 +1,7 @@
 //! The facts that policies decide on. Each is declared once, in the list below. The declaration generates a field of
 //! [`EffectFacts`], an attribute of the Cedar schema with its documentation, and a part of each request.
 
-use super::class::{Known, TargetClass, TargetType};
+use super::class::{Destination, Known, Recovery, TargetClass, TargetType};
 use crate::effect::{BROUGHT, CHANGED, Kind, UNKNOWN_SPAN, Verb};
 use cedar_policy::{EntityUid, RestrictedExpression as Value};
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,8 @@ macro_rules! enumerated {
 enumerated! {
     Kind, "Kind", kind;
     Known, "Known", known;
+    Recovery, "Recovery", recovery;
+    Destination, "Destination", destination;
     TargetClass, "Class", class;
     TargetType, "Type", target_type;
 }
@@ -158,9 +160,12 @@ facts! {
         unresolved "anywhere" "anywhere": bool,
         /// Whether the folder that contains it exists.
         parent "parent" "parent": Known,
-        /// Existing data in the user's home, outside of the project and of every repository, that no tool makes again
-        /// and that the request does not name; only for verbs that destroy it.
-        irreplaceable "irreplaceable" "irreplaceable": bool,
+        /// How what the effect destroys can be got back.
+        recovery "recovery" "recovery": Recovery,
+        /// Names of what would be lost, if they are known.
+        lost "lost" "lost": String,
+        /// How well the place of a connection or a transfer is known.
+        destination "destination" "destination": Destination,
         /// A process of the system: pid 1, a kernel thread, another user's process.
         system "system" "system": bool,
     }
@@ -197,6 +202,10 @@ facts! {
         agent "agent" "agent": String,
         /// The action reads credentials, too.
         secrets "secrets" "secrets": bool,
+        /// The action reads data of the user or of a project, too.
+        carries "carries" "carries": bool,
+        /// The request names the target, or the change of another system.
+        asked "asked" "asked": bool,
         /// Credentials were read earlier in the session.
         held "held" "held": bool,
         /// The target belongs to the guard, or the effect reaches something that does.

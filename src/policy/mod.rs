@@ -16,7 +16,7 @@ mod schema;
 mod upgrade;
 mod words;
 
-pub use class::{Known, TargetClass, TargetType};
+pub use class::{Destination, Known, Recovery, TargetClass, TargetType};
 pub use facts::{EffectFacts, Subject};
 pub use load::{PolicyError, Source};
 pub use request::RequestError;

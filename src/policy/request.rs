@@ -67,8 +67,10 @@ pub(super) struct Words {
     /// Each action with its groups, for policies that refer to groups.
     grouped: HashMap<Verb, Entity>,
     pub class: Vocabulary,
+    pub destination: Vocabulary,
     pub kind: Vocabulary,
     pub known: Vocabulary,
+    pub recovery: Vocabulary,
     pub target_type: Vocabulary,
 }
 
@@ -82,7 +84,7 @@ impl Words {
             (*verb, Entity::new_no_attrs(uid(verb.as_str()), groups))
         });
         let grouped = grouped.collect();
-        let [class, kind, known, target_type] =
+        let [class, destination, kind, known, recovery, target_type] =
             schema::enumerations().map(|(name, words)| Vocabulary::new(name, words));
         Ok(Self {
             user: parse("User")?,
@@ -92,8 +94,10 @@ impl Words {
             actions,
             grouped,
             class: class?,
+            destination: destination?,
             kind: kind?,
             known: known?,
+            recovery: recovery?,
             target_type: target_type?,
         })
     }

@@ -1,6 +1,6 @@
 //! The Cedar schema, generated from the declarations of facts, verbs and classes.
 
-use super::class::{Known, TargetClass, TargetType};
+use super::class::{Destination, Known, Recovery, TargetClass, TargetType};
 use super::facts::{Attribute, CONTEXT, TARGET};
 use crate::effect::{Kind, Verb};
 use std::fmt::Write as _;
@@ -25,6 +25,7 @@ pub(super) const GROUPS: &[Group] = &[
             Verb::Create,
             Verb::Overwrite,
             Verb::Delete,
+            Verb::Discard,
             Verb::Move,
             Verb::Encrypt,
             Verb::Chmod,
@@ -37,7 +38,11 @@ pub(super) const GROUPS: &[Group] = &[
             Verb::Drop,
         ],
     },
-    Group { name: "remove", doc: "deletes or moves away", verbs: &[Verb::Delete, Verb::Move, Verb::Drop] },
+    Group {
+        name: "remove",
+        doc: "deletes or moves away",
+        verbs: &[Verb::Delete, Verb::Discard, Verb::Move, Verb::Drop],
+    },
     Group { name: "disclose", doc: "sends data to someone", verbs: &[Verb::Send, Verb::Answer] },
     Group {
         name: "communicate",
@@ -74,11 +79,13 @@ pub(super) fn text() -> &'static str {
 }
 
 /// The enumerated types: the name in the schema, and the words.
-pub(super) fn enumerations() -> [(&'static str, Vec<&'static str>); 4] {
+pub(super) fn enumerations() -> [(&'static str, Vec<&'static str>); 6] {
     [
         ("Class", words(TargetClass::all().map(TargetClass::as_str))),
+        ("Destination", words(Destination::VARIANTS.iter().map(|one| one.as_str()))),
         ("Kind", words(Kind::VARIANTS.iter().map(|kind| kind.as_str()))),
         ("Known", words(Known::VARIANTS.iter().map(|known| known.as_str()))),
+        ("Recovery", words(Recovery::VARIANTS.iter().map(|one| one.as_str()))),
         ("Type", words(TargetType::VARIANTS.iter().map(|one| one.as_str()))),
     ]
 }

@@ -10,6 +10,7 @@ impl EffectFacts {
     /// The effect in a few words, as the beginning of a reason: `rm would delete /etc`.
     #[must_use]
     pub fn lead(&self) -> String {
+        let lost = if self.lost.is_empty() { String::new() } else { format!(" ({})", shown(&self.lost)) };
         let shown = shown(&self.name);
         let what = match (self.verb, self.kind) {
             (Verb::Unknown, Kind::Path) => {
@@ -23,6 +24,7 @@ impl EffectFacts {
             }
             (Verb::Unknown, cause) => return not_understood(cause, &shown),
             (verb, Kind::Path) => format!("{} {shown}", phrase(verb, &self.operation, self.into_existing_dir)),
+            (Verb::Dump, Kind::Resource) => format!("capture the {shown}"),
             (verb, kind) if shown.is_empty() || shown == kind.as_str() => {
                 format!("{} {kind}", phrase(verb, &self.operation, false))
             }
@@ -31,7 +33,7 @@ impl EffectFacts {
         let who = if self.program.is_empty() { "it" } else { &self.program };
         let how = if self.privileged { " with elevated privileges" } else { "" };
         let deep = if self.recursive && self.kind == Kind::Path { " and everything below" } else { "" };
-        format!("{} would {what}{deep}{how}", shown_program(who))
+        format!("{} would {what}{deep}{lost}{how}", shown_program(who))
     }
 
     /// The path; if a part of it is not constant, the folder before that part.
@@ -152,11 +154,16 @@ fn phrase(verb: Verb, operation: &str, into: bool) -> String {
         (Verb::Update, "rows") => "change every row of".to_owned(),
         (Verb::Update, "alter") => "change the columns of".to_owned(),
         (Verb::Delete, "rows") => "delete rows of".to_owned(),
+        (Verb::Discard, "untracked" | "unversioned") => "delete untracked files in".to_owned(),
+        (Verb::Discard, "ignored") => "delete ignored files in".to_owned(),
+        (Verb::Discard, "worktree") => "delete the work tree".to_owned(),
+        (Verb::Discard, "ref") => "delete or move".to_owned(),
         (Verb::Drop, "truncate") => "empty".to_owned(),
         (Verb::Service, "state") => "change the state of".to_owned(),
         (Verb::Account, "password") => "change the password of".to_owned(),
         (Verb::Account, "group") => "change the groups of".to_owned(),
         (Verb::Install, "local") => "install".to_owned(),
+        (Verb::Read, "secrets") => "search for secrets in".to_owned(),
         (Verb::Remote, "secret") => "print secrets of".to_owned(),
         (Verb::Remote, "access") => "change rights on".to_owned(),
         (Verb::Remote, "public") => "make something public on".to_owned(),
@@ -180,6 +187,7 @@ const fn plain(verb: Verb, into: bool) -> &'static str {
         Verb::Overwrite if into => "copy or move data into the folder",
         Verb::Overwrite => "copy or move data to",
         Verb::Delete => "delete",
+        Verb::Discard => "throw away changes in",
         Verb::Move => "move",
         Verb::Encrypt => "encrypt",
         Verb::Chmod => "change the permissions of",

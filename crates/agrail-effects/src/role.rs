@@ -54,6 +54,8 @@ pub enum Role {
     Base,
     /// How long the command may run, such as `10s`.
     Duration,
+    /// How many bytes a file takes, such as `10G`.
+    Size,
     /// Local path whose content is sent from the machine.
     Upload,
     /// This argument and all after it are a command line.
@@ -93,6 +95,7 @@ impl Role {
             "cwd" => Self::Cwd,
             "base" => Self::Base,
             "duration" => Self::Duration,
+            "size" => Self::Size,
             "upload" => Self::Upload,
             "run" => Self::Run,
             "rest" => Self::Rest,

@@ -1,6 +1,6 @@
 //! Files that a shell or a version control system runs automatically.
 
-/// Names of files in a home folder that a shell or a login runs.
+/// Names of files in a home folder that a shell, a login or an interactive program runs.
 pub const STARTUP: &[&str] = &[
     ".bashrc",
     ".bash_profile",
@@ -23,6 +23,12 @@ pub const STARTUP: &[&str] = &[
     ".xsessionrc",
     ".pam_environment",
     ".forward",
+    ".gdbinit",
+    ".irbrc",
+    ".lldbinit",
+    ".pdbrc",
+    ".pryrc",
+    ".Rprofile",
 ];
 
 /// Whether a shell or git runs the file at this path automatically: a start-up file, a hook or a scheduled job.

@@ -32,6 +32,7 @@ pub enum Verb {
     Create,
     Overwrite,
     Delete,
+    Discard,
     Move,
     Encrypt,
     Chmod,

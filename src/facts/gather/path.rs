@@ -42,8 +42,7 @@ impl View<'_> {
             _ if query.runs_as_root && facts.parent != Some(false) => Known::Yes,
             _ => Known::from(access),
         };
-        query.irreplaceable = self.is_irreplaceable(query, looked_at)
-            || self.behind_link(effect, looked_at, &facts).is_some_and(|path| self.is_irreplaceable(query, &path));
+        self.recover(query, looked_at, &facts, self.behind_link(effect, looked_at, &facts).as_deref());
         query.update = effect.program == "mv" && is_update(&effect.incoming, path);
         if effect.verb == Verb::Overwrite && facts.kind == Some(FileKind::Directory) && !query.is_prefix {
             query.into_existing_dir = true;

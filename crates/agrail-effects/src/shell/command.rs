@@ -389,9 +389,13 @@ fn combinations(words: &[String]) -> Vec<Vec<String>> {
     lines
 }
 
-/// Whether the method of a request is DELETE.
+/// Whether the method of a request is DELETE, or its address asks for the same.
 fn deletes(words: &[String]) -> bool {
     let mut after = false;
+    // Elasticsearch and OpenSearch
+    if words.iter().any(|word| word.contains("/_delete_by_query")) {
+        return true;
+    }
     words.iter().any(|word| {
         let method =
             if after { Some(word.as_str()) } else { word.strip_prefix("-X").or(word.strip_prefix("--request=")) };

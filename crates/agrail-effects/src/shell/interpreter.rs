@@ -234,7 +234,13 @@ impl Shell<'_> {
                     self.script("python", source, "python -m timeit");
                 }
             }
-            "json.tool" | "this" | "calendar" | "platform" | "site" | "sysconfig" | "tokenize" | "ast" | "dis" => {}
+            "json.tool" => {
+                for (place, path) in rest.iter().filter(|word| !word.starts_with('-')).take(2).enumerate() {
+                    let effect = self.at(if place == 0 { Verb::Read } else { Verb::Write }, path, "python");
+                    self.add(effect);
+                }
+            }
+            "this" | "calendar" | "platform" | "site" | "sysconfig" | "tokenize" | "ast" | "dis" => {}
             "cProfile" | "profile" | "pdb" | "trace" => return self.python_tool(module, rest),
             "venv" | "ensurepip" => {
                 for path in rest.iter().filter(|w| !w.starts_with('-')) {

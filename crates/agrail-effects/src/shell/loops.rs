@@ -86,6 +86,9 @@ impl Shell<'_> {
             None => s.block(node, source, stdin.clone()),
         });
         (self.endless, self.repeat) = saved;
+        if endless && starts_more(node, source) {
+            self.exhaust("process", "shell");
+        }
         output
     }
 
@@ -161,6 +164,14 @@ impl Shell<'_> {
         ];
         always.contains(&head.trim()) && !["break", "exit", "return", "read "].iter().any(|w| text.contains(w))
     }
+}
+
+/// Whether each round of a loop starts something in the background and waits for nothing.
+fn starts_more(node: Node<'_>, source: &str) -> bool {
+    let text = node.utf8_text(source.as_bytes()).unwrap_or_default();
+    let waits = ["sleep", "wait", "read"].iter().any(|word| text.contains(word));
+    let starts = |body: &Node<'_>| children(*body).iter().any(|child| child.kind() == "&");
+    !waits && (children(node).iter().any(starts) || starts(&node))
 }
 
 /// Heads of loops that run while there are arguments.

@@ -20,6 +20,7 @@
 //! 9. Anything that does not parse, is not constant or exceeds a budget becomes an unknown effect in addition to the
 //!    other effects.
 
+mod amount;
 mod arithmetic;
 mod around;
 mod braces;
@@ -53,6 +54,7 @@ mod redirect;
 mod registry;
 mod respell;
 mod roles;
+mod search;
 mod sed;
 mod seen;
 mod sh;
@@ -69,6 +71,7 @@ mod wrappers;
 mod written;
 
 pub use around::{FileSource, Names, NoFiles, Providing, ReadError, Typing};
+pub use registry::is_public_registry;
 pub use seen::Seen;
 pub use typed::TYPED;
 pub use written::Later;
@@ -155,6 +158,8 @@ pub(crate) struct Shell<'a> {
     files: content::Files,
     /// Links that the script creates: path and target.
     links: Vec<(String, String)>,
+    /// Names and addresses of remotes that this action adds to a repository.
+    remotes: Vec<(String, String)>,
     running: Vec<String>,
     /// For each function that runs, the states in which it may return early.
     returned: Vec<Vec<State>>,
@@ -258,6 +263,7 @@ impl<'a> Shell<'a> {
             stdin: Output::default(),
             files: content::Files::default(),
             links: Vec::new(),
+            remotes: Vec::new(),
             running: Vec::new(),
             via: Vec::new(),
             packaged: false,

@@ -14,9 +14,6 @@ const SILENT: [&str; 18] = [
     ":", "[", "chgrp", "chmod", "chown", "cp", "false", "install", "ln", "mkdir", "mv", "rm", "rmdir", "sleep", "test",
     "touch", "true", "truncate",
 ];
-/// Filters whose output ends only when their input does.
-const ENDLESS_THROUGH: &[&str] =
-    &["cat", "tee", "tr", "base64", "sed", "awk", "grep", "gzip", "xz", "bzip2", "zstd", "od", "xxd", "rev"];
 
 /// How many folders above the working folder may be that of the repository.
 const ABOVE: usize = 16;
@@ -34,7 +31,7 @@ impl Shell<'_> {
         if SILENT.contains(&program) && !arguments.iter().any(verbose) {
             output.text = Some(String::new());
         }
-        output.endless = endless(program, arguments) || (stdin.endless && ENDLESS_THROUGH.contains(&program));
+        output.endless = self.is_endless(program, arguments, &stdin);
         if output.endless && program == "tee" && arguments.iter().any(|w| !w.starts_with('-')) {
             self.exhaust("disk", program);
         }
@@ -198,10 +195,4 @@ fn found(arguments: &[String]) -> Option<&str> {
 pub(super) fn connects(bound: &Bound) -> bool {
     let connects = |role: &Role| matches!(role, Role::Act { verb: Verb::Connect, .. });
     bound.arguments.iter().any(|(role, _, _)| connects(role)) || bound.fixed.iter().any(|(role, _)| connects(role))
-}
-
-/// Whether a program prints without end: `yes`, `cat /dev/zero`.
-fn endless(program: &str, words: &[String]) -> bool {
-    let source = |w: &String| matches!(w.as_str(), "/dev/zero" | "/dev/urandom" | "/dev/random" | "/dev/full");
-    program == "yes" || (ENDLESS_THROUGH.contains(&program) && words.iter().any(source))
 }

@@ -112,6 +112,12 @@ fn is_hosted(value: &str, program: &str) -> bool {
     ["npm", "pnpm", "yarn", "bun"].contains(&program) && (short || hosts.iter().any(|host| value.starts_with(host)))
 }
 
+/// Whether a host serves packages to programs that have no other setting.
+#[must_use]
+pub fn is_public_registry(host: &str) -> bool {
+    PUBLIC.contains(&host)
+}
+
 /// The address as programs use it, without the way in which it is asked.
 fn parsed(address: &str) -> Option<Url> {
     let address = address.trim().trim_start_matches("sparse+").trim_start_matches("git+");

@@ -142,6 +142,7 @@ impl Shell<'_> {
         let label: String = bound.subcommands.iter().fold(program.to_owned(), |label, name| format!("{label} {name}"));
         self.unlisted_options(&label, &bound.unlisted, looks, runs_project);
         self.add_grade(program, words, bound, first);
+        self.add_search(program, words, first);
     }
 
     /// A subcommand that the row lacks, of a program whose subcommands run the project's code.
@@ -227,6 +228,7 @@ impl Shell<'_> {
         let (verb, operation, kind) = match role {
             // a hard link is another name for the same file: a write to one is a write to the other
             Role::Linked if !command.bound.symbolic => (Verb::Link, "to", Kind::Path),
+            Role::Size => return self.size(value, program),
             Role::Skip | Role::Rest | Role::Cwd | Role::Base | Role::Duration => return,
             Role::Mode | Role::Owner | Role::Signal | Role::Linked | Role::Port => return,
             Role::Plain if value.split(['=', ',']).all(is_plain) => return,

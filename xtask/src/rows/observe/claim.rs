@@ -41,7 +41,7 @@ pub fn seen(effect: &Effect, events: &BTreeSet<Event>) -> Option<bool> {
         }
         Verb::Container => did(&[Deed::Ask, Deed::Connect, Deed::Identity]),
         Verb::Dump => did(&[Deed::Trace]),
-        Verb::Exhaust | Verb::Variable | Verb::Browse | Verb::Call | Verb::Unknown => return None,
+        Verb::Discard | Verb::Exhaust | Verb::Variable | Verb::Browse | Verb::Call | Verb::Unknown => return None,
     })
 }
 

@@ -5,6 +5,7 @@
 //! which other tools later run its value. Well-known editors, pagers and helpers are ignored, and so is a folder of
 //! hooks inside the project. Programs that the settings of the repository name, and its hooks, are read (`stored`).
 
+mod discards;
 mod settings;
 mod stored;
 
@@ -68,7 +69,12 @@ impl Shell<'_> {
             match command.as_str() {
                 "push" => self.push_targets(program, arguments),
                 "config" => self.setting(program, arguments),
+                "remote" => self.remote_address(program, arguments),
                 _ => {}
+            }
+            // otherwise the words are read once more, in that folder
+            if !given {
+                self.discards(program, command, arguments);
             }
         }
         // the transport `ext` runs a command; there, `% ` is a blank within a word
@@ -95,13 +101,34 @@ impl Shell<'_> {
         self.child("git alias", |shell| shell.nested("git alias", &line, stdin.clone()))
     }
 
-    /// Adds the deletions of `git push`: a plus overwrites a remote branch, and a colon before a name deletes one.
+    /// Adds the address of a remote that this action added, and the deletions of `git push`: a plus overwrites a remote branch, and a colon before a name deletes one.
     fn push_targets(&mut self, program: &str, words: &[String]) {
+        let added = self.remotes.iter().rev().find(|(name, _)| words.contains(name));
+        if let Some((_, address)) = added.cloned() {
+            self.pushes_to(program, &address);
+        }
         if words.iter().any(|target| target.starts_with([':', '+']) && target.len() > 1) {
             let mut effect = Effect::new(Verb::Remote, Target::Named(Kind::Remote, "remote".to_owned()), program);
             "delete".clone_into(&mut effect.operation);
             self.add(effect);
         }
+    }
+
+    /// A remote that is added or gets another address: what is pushed goes there from now on.
+    fn remote_address(&mut self, program: &str, words: &[String]) {
+        let row = Table::shipped().row("git").and_then(|row| row.sub("remote"));
+        let operands = row.map(|row| row.permuted(words).1).unwrap_or_default();
+        match operands.as_slice() {
+            [change, name, address, ..] if change == "add" => self.remotes.push((name.clone(), address.clone())),
+            [change, _, address, ..] if change == "set-url" => self.pushes_to(program, address),
+            _ => {}
+        }
+    }
+
+    fn pushes_to(&mut self, program: &str, address: &str) {
+        let mut effect = Effect::new(Verb::Send, Target::Named(Kind::Url, address.to_owned()), program);
+        "remote".clone_into(&mut effect.operation);
+        self.add(effect);
     }
 
     /// Interprets `git config ...`, a permanent setting.
@@ -127,6 +154,26 @@ impl Shell<'_> {
             _ => operands,
         };
         let [key, value, ..] = operands else { return };
+        let lower = key.to_ascii_lowercase();
+        let off = ["0", "false", "no", "off"].iter().any(|word| value.eq_ignore_ascii_case(word));
+        if lower.starts_with("http.") && lower.ends_with(".sslverify") && off {
+            let variable = Target::Named(Kind::Variable, (*key).to_owned());
+            let mut effect = Effect::new(Verb::Variable, variable, program);
+            "unverified".clone_into(&mut effect.operation);
+            self.add(effect);
+        }
+        if lower.starts_with("url.") && (lower.ends_with(".insteadof") || lower.ends_with(".pushinsteadof")) {
+            let end = key.rfind('.').unwrap_or(key.len());
+            let address = key.get(4..end).unwrap_or_default().to_owned();
+            self.pushes_to(program, &address);
+        } else if lower.starts_with("remote.") && (lower.ends_with(".url") || lower.ends_with(".pushurl")) {
+            let address = (*value).to_owned();
+            self.pushes_to(program, &address);
+        }
+        if lower.starts_with("credential.") && lower.ends_with("helper") && value.split(' ').next() == Some("store") {
+            // passwords will lie there as plain text
+            self.add(Effect::new(Verb::Write, Target::Path(format!("{}/.git-credentials", self.state.home)), program));
+        }
         let inside =
             file.is_none() && !value.starts_with(['/', '~']) && !value.contains("..") && !value.contains(UNKNOWN_SPAN);
         let judged = match runs(key, value) {

@@ -1,0 +1,196 @@
+//! What a subcommand of git would throw away: content that no commit holds, and commits that no reference keeps.
+//!
+//! Each is an effect `discard` on a path. Its operation says what of it: `changes` of tracked files since they were
+//! added, `uncommitted` ones (added or not), `untracked` files, `ignored` files, both (`unversioned`), everything in a
+//! work tree (`worktree`), or the commits of a reference (`ref`), whose path is `.git/refs/...`. Whether anything would
+//! be lost depends on the state of the repository, which policies see as `recovery`.
+
+use super::{Shell, UNKNOWN_SPAN};
+use crate::table::{Options, Row, Table};
+use crate::{Effect, Target, Verb};
+
+/// What a subcommand throws away: the operation with its paths, absolute.
+type Losses = Vec<(&'static str, String)>;
+
+/// The words of a subcommand.
+struct Given<'a> {
+    row: &'a Row,
+    words: &'a [String],
+    options: Options,
+    operands: Vec<String>,
+    /// The work tree.
+    root: String,
+}
+
+impl Given<'_> {
+    fn has(&self, names: &[&str]) -> bool {
+        self.options.has(names)
+    }
+
+    /// All of the work tree.
+    fn all(&self) -> Losses {
+        vec![("uncommitted", self.root.clone())]
+    }
+
+    fn reference(&self, name: &str) -> (&'static str, String) {
+        let full = if name.starts_with("refs/") { name.to_owned() } else { format!("refs/heads/{name}") };
+        ("ref", format!("{}/.git/{full}", self.root))
+    }
+}
+
+impl Shell<'_> {
+    /// Adds what a subcommand throws away.
+    pub(super) fn discards(&mut self, program: &str, command: &str, words: &[String]) {
+        let Some(row) = Table::shipped().row("git").and_then(|row| row.sub(command)) else { return };
+        let here = self.path(".");
+        // a folder that is not there yet is a repository of its own
+        let made = self.around.folder(&here) == Some(false);
+        let root = self.repository().filter(|_| !made).unwrap_or(here);
+        let (options, operands) = row.permuted(words);
+        let given = Given { row, words, options, operands, root: root.trim_end_matches('/').to_owned() };
+        let losses = match command {
+            "checkout" => self.checked_out(&given),
+            "switch" => switched(&given),
+            "restore" => self.restored(&given),
+            "reset" if given.has(&["--hard"]) => given.all(),
+            "clean" => self.cleaned(&given),
+            "stash" => stashed(&given),
+            "branch" => branches(&given),
+            "update-ref" => references(&given),
+            "worktree" => self.removed_worktree(&given),
+            "rm" if given.has(&["-f", "--force"]) && !given.has(&["--cached"]) => {
+                self.specified("uncommitted", &given.root, &given.operands)
+            }
+            "read-tree" if given.has(&["--reset"]) => given.all(),
+            "checkout-index" if given.has(&["-f", "--force"]) => vec![("changes", given.root.clone())],
+            _ => Losses::new(),
+        };
+        for (operation, path) in losses {
+            let mut effect = Effect::new(Verb::Discard, Target::Path(path), program);
+            operation.clone_into(&mut effect.operation);
+            self.add(effect);
+        }
+    }
+
+    /// Paths of the work tree, by their pathspecs.
+    fn specified(&self, operation: &'static str, root: &str, specs: &[String]) -> Losses {
+        let place = |spec: &String| match spec.strip_prefix(":/").or_else(|| spec.strip_prefix(":(top)")) {
+            Some(rest) => format!("{root}/{rest}").trim_end_matches('/').to_owned(),
+            // other patterns may match anything
+            None if spec.starts_with(':') => root.to_owned(),
+            None => self.path(spec),
+        };
+        specs.iter().map(|spec| (operation, place(spec))).collect()
+    }
+
+    fn checked_out(&self, given: &Given<'_>) -> Losses {
+        if given.has(&["-p", "--patch"]) {
+            return Losses::new();
+        }
+        let mut losses = Losses::new();
+        if given.has(&["-f", "--force"]) {
+            losses = given.all();
+        }
+        losses.extend(given.options.value(&["-B"]).map(|name| given.reference(name)));
+        if given.has(&["-b", "-B", "--orphan", "-d", "--detach", "-t", "--track"]) {
+            return losses;
+        }
+        let (tree, paths) = match given.words.iter().position(|word| word == "--") {
+            Some(at) => {
+                let (before, after) = given.words.split_at(at);
+                (!given.row.permuted(before).1.is_empty(), after.get(1..).unwrap_or_default())
+            }
+            None => match given.operands.as_slice() {
+                [first, ..] if self.is_pathspec(first) => (false, given.operands.as_slice()),
+                [_, paths @ ..] => (true, paths),
+                [] => (false, &[][..]),
+            },
+        };
+        losses.extend(self.specified(if tree { "uncommitted" } else { "changes" }, &given.root, paths));
+        losses
+    }
+
+    /// Whether a word names files rather than a branch: git takes it so if there is such a file.
+    fn is_pathspec(&self, word: &str) -> bool {
+        !word.contains(UNKNOWN_SPAN)
+            && (word.contains(['*', '?', ':']) || {
+                let path = self.path(word);
+                self.around.folder(&path) == Some(true) || !self.around.is_missing(&path)
+            })
+    }
+
+    fn restored(&self, given: &Given<'_>) -> Losses {
+        let staged = given.has(&["-S", "--staged"]);
+        if given.has(&["-p", "--patch"]) || staged && !given.has(&["-W", "--worktree"]) {
+            return Losses::new();
+        }
+        let deep = staged || given.has(&["-s", "--source"]);
+        self.specified(if deep { "uncommitted" } else { "changes" }, &given.root, &given.operands)
+    }
+
+    fn cleaned(&self, given: &Given<'_>) -> Losses {
+        if !given.has(&["-f", "--force"]) || given.has(&["-n", "--dry-run", "-i", "--interactive"]) {
+            return Losses::new();
+        }
+        let what = match (given.has(&["-X"]), given.has(&["-x"])) {
+            (true, _) => "ignored",
+            (_, true) => "unversioned",
+            _ => "untracked",
+        };
+        if given.operands.is_empty() {
+            return vec![(what, self.path("."))];
+        }
+        self.specified(what, &given.root, &given.operands)
+    }
+
+    fn removed_worktree(&self, given: &Given<'_>) -> Losses {
+        match given.operands.as_slice() {
+            [remove, folders @ ..] if remove == "remove" && given.has(&["-f", "--force"]) => {
+                folders.iter().map(|folder| ("worktree", self.path(folder))).collect()
+            }
+            _ => Losses::new(),
+        }
+    }
+}
+
+fn switched(given: &Given<'_>) -> Losses {
+    let mut losses = Losses::new();
+    if given.has(&["-f", "--force", "--discard-changes"]) {
+        losses = given.all();
+    }
+    losses.extend(given.options.value(&["-C", "--force-create"]).map(|name| given.reference(name)));
+    losses
+}
+
+fn stashed(given: &Given<'_>) -> Losses {
+    let loses = given.operands.first().is_some_and(|first| matches!(first.as_str(), "drop" | "clear"));
+    if loses { vec![given.reference("refs/stash")] } else { Losses::new() }
+}
+
+/// Branches that are deleted or moved though they are not merged.
+fn branches(given: &Given<'_>) -> Losses {
+    let force = given.has(&["-f", "--force"]);
+    let all = given.operands.iter();
+    if given.has(&["-r", "--remotes"]) {
+        return Losses::new();
+    }
+    let names: Vec<&String> = if given.has(&["-D"]) || force && given.has(&["-d", "--delete"]) {
+        all.collect()
+    } else if given.has(&["-M", "-C"]) || force && given.has(&["-m", "--move", "-c", "--copy"]) {
+        all.last().into_iter().collect()
+    } else if force {
+        all.take(1).collect()
+    } else {
+        Vec::new()
+    };
+    names.into_iter().map(|name| given.reference(name)).collect()
+}
+
+/// References that are deleted or moved by their full name.
+fn references(given: &Given<'_>) -> Losses {
+    if given.has(&["--stdin"]) {
+        return vec![given.reference(&UNKNOWN_SPAN.to_string())];
+    }
+    let name = given.operands.first().filter(|name| name.starts_with("refs/heads/") || name.as_str() == "refs/stash");
+    name.map(|name| given.reference(name)).into_iter().collect()
+}

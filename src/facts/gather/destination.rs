@@ -1,0 +1,147 @@
+//! Where an effect connects or sends data to, and how well that place is known.
+
+use super::View;
+use crate::effect::shell::is_public_registry;
+use crate::effect::{Effect, Kind, UNKNOWN_SPAN, Verb};
+use crate::facts::url::{host_of, is_here};
+use crate::machine::Class;
+use crate::machine::repository::Remote;
+use crate::policy::{Destination, EffectFacts, Known};
+
+/// The name of the remote that a version control system uses without another word.
+const REMOTE: &str = "remote";
+/// Shortest part of a host name that counts as a name in the request.
+const SHORTEST: usize = 3;
+/// Second-level labels below which registrars hand out names.
+const SECOND: [&str; 8] = ["ac", "co", "com", "edu", "gov", "net", "ne", "org"];
+
+impl View<'_> {
+    /// How well the place of a connection or of a transfer is known.
+    pub(super) fn destination(&self, effect: &Effect) -> Destination {
+        let name = effect.target.name();
+        let place = matches!(effect.target.kind(), Kind::Host | Kind::Url);
+        if !place || !matches!(effect.verb, Verb::Connect | Verb::Send) {
+            return Destination::None;
+        }
+        if is_here(name) {
+            return Destination::Loopback;
+        }
+        let host = host_of(name).to_ascii_lowercase();
+        if let Some(found) = (effect.program == "git").then(|| self.of_remote(name)).flatten() {
+            return found;
+        }
+        if is_public_registry(&host) {
+            return Destination::Registry;
+        }
+        if host.contains(UNKNOWN_SPAN) {
+            return Destination::Unknown;
+        }
+        if self.asks_for(&host) || self.asks_for_service(&effect.program) && !host.contains('.') {
+            return Destination::Named;
+        }
+        Destination::New
+    }
+
+    /// A remote of the repository around the working folder, by its name or by its address; `None`: it is none. One with
+    /// which nothing was ever exchanged is as new as its address.
+    fn of_remote(&self, name: &str) -> Option<Destination> {
+        let find = |environment| crate::machine::repository::remotes(environment, &self.budget, self.cwd);
+        let remotes = self.remotes.get_or_init(|| self.environment.map(find).unwrap_or_default());
+        let usual = if name == REMOTE { "origin" } else { name };
+        let same = |one: &&Remote| one.name == usual || plain(&one.address) == plain(name);
+        let found: Vec<&Remote> = remotes.iter().filter(same).collect();
+        if found.is_empty() {
+            // git refuses a name that it does not know, if the action does not set it
+            let word = !name.contains(['/', ':', '.', UNKNOWN_SPAN]);
+            return word.then_some(if self.sets_remotes && name != REMOTE {
+                Destination::New
+            } else {
+                Destination::Remote
+            });
+        }
+        Some(if found.iter().any(|one| one.used) {
+            Destination::Remote
+        } else if found.iter().any(|one| self.asks_for(&host_of(&one.address).to_ascii_lowercase())) {
+            Destination::Named
+        } else {
+            Destination::New
+        })
+    }
+
+    /// Whether the request names a host: itself, its registered domain, or the word before that domain's end.
+    fn asks_for(&self, host: &str) -> bool {
+        let request = self.request.to_lowercase();
+        if host.len() >= SHORTEST && mentions(&request, host) {
+            return true;
+        }
+        let labels: Vec<&str> = host.split('.').collect();
+        let keep = match labels.as_slice() {
+            // an address of numbers has no domain
+            [.., last] if last.chars().all(|c| c.is_ascii_digit()) => return false,
+            [_, second, end] if end.len() == 2 && SECOND.contains(second) => 3,
+            [_, .., second, end] if end.len() == 2 && SECOND.contains(second) => 3,
+            [_, _, ..] => 2,
+            _ => return false,
+        };
+        let domain = labels.get(labels.len() - keep..).unwrap_or_default();
+        let word = domain.first().copied().unwrap_or_default();
+        mentions(&request, &domain.join(".")) || word.len() >= SHORTEST && mentions(&request, word)
+    }
+
+    /// Whether the request names the program, whose service is the place.
+    fn asks_for_service(&self, program: &str) -> bool {
+        program.len() >= SHORTEST && mentions(&self.request.to_lowercase(), &program.to_ascii_lowercase())
+    }
+}
+
+/// Whether an effect reads data of the user or of a project, which a transfer of the same action may carry.
+pub(super) fn reads_data(query: &EffectFacts) -> bool {
+    matches!(query.verb, Verb::Read | Verb::Encrypt)
+        && query.kind == Kind::Path
+        && query.exists != Known::No
+        && [Class::OwnHome, Class::OtherHome, Class::SuperuserHome, Class::Root, Class::Credential]
+            .iter()
+            .any(|class| query.class.is(*class))
+}
+
+/// Notes which transfers may carry data: all of an action that reads some, and those of version control. A place that the
+/// row does not name counts only if no other effect of the program names it.
+pub(super) fn carry(queries: &mut [EffectFacts]) {
+    let reads = queries.iter().any(reads_data);
+    let named: Vec<String> =
+        queries.iter().filter(|q| q.verb == Verb::Send && !is_unnamed(q)).map(|q| q.program.clone()).collect();
+    let sets = queries.iter().any(|q| q.verb == Verb::Send && q.operation == REMOTE);
+    for query in queries.iter_mut().filter(|query| query.verb == Verb::Send) {
+        query.carries = reads || query.program == "git";
+        // the address of a remote that the action sets says more than its name
+        let by_address =
+            sets && query.program == "git" && query.operation != REMOTE && !query.name.contains(['/', ':']);
+        if by_address || is_unnamed(query) && named.contains(&query.program) {
+            query.destination = Destination::None;
+        }
+    }
+}
+
+/// Whether a row says only that something is sent.
+fn is_unnamed(query: &EffectFacts) -> bool {
+    query.name.is_empty() || query.name == REMOTE
+}
+
+/// An address of a repository without its scheme, its user and its ending: `git@host:a/b.git` as `host/a/b`.
+fn plain(address: &str) -> String {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let rest = rest.split_once('@').filter(|(user, _)| !user.contains('/')).map_or(rest, |(_, rest)| rest);
+    let rest = rest.trim_end_matches('/').trim_end_matches(".git");
+    rest.replacen(':', "/", 1).to_ascii_lowercase()
+}
+
+/// Whether a text has a name as a word of its own.
+fn mentions(text: &str, name: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric();
+    !name.is_empty()
+        && text.match_indices(name).any(|(at, _)| {
+            let before = text.get(..at).and_then(|text| text.chars().next_back()).is_none_or(|c| !part(c));
+            let after = text.get(at + name.len()..).and_then(|text| text.chars().next()).is_none_or(|c| !part(c));
+            before && after
+        })
+}

@@ -1,0 +1,153 @@
+//! How what an effect destroys can be got back: from version control, by a tool that makes it again, or not at all.
+
+use super::View;
+use super::asked::{names, names_discard};
+use super::names::is_below;
+use crate::effect::Verb;
+use crate::machine::repository::{Loss, Repository, Wanted};
+use crate::machine::{Class, PathFacts, class};
+use crate::policy::{EffectFacts, Known, Recovery, TargetType};
+
+/// Names of folders whose content tools make again.
+const MADE_AGAIN: [&str; 21] = [
+    "__pycache__",
+    "build",
+    "cache",
+    "caches",
+    "coverage",
+    "dist",
+    "log",
+    "logs",
+    "node_modules",
+    "obj",
+    "out",
+    "output",
+    "scratch",
+    "target",
+    "temp",
+    "tmp",
+    "trash",
+    "vendor",
+    "venv",
+    "worktree",
+    "worktrees",
+];
+/// Endings of files that tools make again.
+const BUILT: [&str; 12] =
+    [".o", ".a", ".so", ".pyc", ".class", ".log", ".tmp", ".swp", ".orig", ".rej", ".egg-info", ".tsbuildinfo"];
+
+impl View<'_> {
+    /// Sets what is known about the recovery of what the effect destroys.
+    /// `path`: its constant part. `facts`: what was seen at it.
+    pub(super) fn recover(&self, query: &mut EffectFacts, path: &str, facts: &PathFacts, real: Option<&str>) {
+        let irreplaceable = |path: &str| self.is_irreplaceable(query, path);
+        if irreplaceable(path) || real.is_some_and(irreplaceable) {
+            query.recovery = Recovery::Lost;
+        } else if query.verb == Verb::Discard {
+            (query.recovery, query.lost) = self.discarded(query, path, facts);
+        } else if query.verb == Verb::Delete && query.exists == Known::Yes && query.class.is(Class::OwnHome) {
+            (query.recovery, query.lost) = self.deleted(query, path, facts);
+        }
+    }
+
+    /// What an effect of a version control system would throw away.
+    fn discarded(&self, query: &EffectFacts, path: &str, facts: &PathFacts) -> (Recovery, String) {
+        let named = names_discard(self.request, &query.operation, &query.name, self.work_tree(path).as_deref());
+        let (place, reference) = match path.split_once("/.git/").filter(|_| query.operation == "ref") {
+            Some((work, name)) => (work, Some(name)),
+            None => (facts.resolved.as_str(), None),
+        };
+        // a work tree that the action itself makes
+        if self.environment.is_some_and(|environment| environment.is_there(place) == Some(false)) {
+            return (Recovery::None, String::new());
+        }
+        let Some(repository) = self.environment.and_then(|e| Repository::around(e, &self.budget, place)) else {
+            return (if named { Recovery::Named } else { Recovery::Unknown }, String::new());
+        };
+        let loss = match (query.operation.as_str(), reference) {
+            ("ref", Some(name)) if !query.is_prefix => repository.commits(name),
+            ("changes", _) => repository.changes(place, false),
+            ("uncommitted", _) => repository.changes(place, true),
+            ("untracked", _) => self.untracked(&repository, place, false, true),
+            ("unversioned", _) => self.untracked(&repository, place, true, true),
+            ("ignored", _) => self.untracked(&repository, place, true, false),
+            ("worktree", _) => repository.changes(place, true).and(|| self.untracked(&repository, place, true, true)),
+            _ => Loss::Unseen,
+        };
+        judged(loss, named)
+    }
+
+    /// What deletes a folder of a project, or all of it.
+    fn deleted(&self, query: &EffectFacts, path: &str, facts: &PathFacts) -> (Recovery, String) {
+        let nothing = (Recovery::None, String::new());
+        // a pattern for some names in a folder is not looked at
+        let folder = !query.is_prefix && query.target_type == TargetType::Directory;
+        let whole = query.recursive && (folder || query.is_prefix && query.name.ends_with("/*"));
+        let Some(environment) = self.environment.filter(|_| whole && !self.is_made_again(path)) else { return nothing };
+        let Some(repository) = Repository::around(environment, &self.budget, &facts.resolved) else {
+            // a working folder without version control
+            let cwd = self.cwd.trim_end_matches('/');
+            let home = self.account.home.trim_end_matches('/');
+            let around = cwd != home && (path == cwd || is_below(cwd, path));
+            return if !around {
+                nothing
+            } else if names(self.request, path) {
+                (Recovery::Named, String::new())
+            } else {
+                (Recovery::Lost, String::new())
+            };
+        };
+        if repository.is_ignored(&self.account.home, &facts.resolved, true) {
+            return (Recovery::Ignored, String::new());
+        }
+        let place = facts.resolved.as_str();
+        let loss = repository.changes(place, true).and(|| self.untracked(&repository, place, true, true));
+        judged(loss, names(self.request, path))
+    }
+
+    fn untracked(&self, repository: &Repository<'_>, place: &str, ignored: bool, others: bool) -> Loss {
+        let wanted = Wanted {
+            home: self.account.home.trim_end_matches('/'),
+            ignored,
+            others,
+            is_made_again: &is_made_again,
+            is_kept: &is_kept,
+        };
+        repository.untracked(place, &wanted)
+    }
+
+    /// Whether tools make a path, or a folder around it in the home, again.
+    fn is_made_again(&self, path: &str) -> bool {
+        let home = self.account.home.trim_end_matches('/');
+        path.strip_prefix(home).is_some_and(|inside| inside.split('/').any(is_made_again))
+    }
+
+    /// The folder of the repository around a path.
+    fn work_tree(&self, path: &str) -> Option<String> {
+        Some(Repository::around(self.environment?, &self.budget, path)?.work)
+    }
+}
+
+/// What a loss means for a request that names it or does not.
+fn judged(loss: Loss, named: bool) -> (Recovery, String) {
+    match loss {
+        Loss::Nothing => (Recovery::Tracked, String::new()),
+        _ if named => (Recovery::Named, String::new()),
+        Loss::Of(names, more) => (Recovery::Lost, names.join(", ") + if more { " and more" } else { "" }),
+        Loss::Unseen => (Recovery::Unknown, String::new()),
+    }
+}
+
+/// Whether tools make a file or folder of this name again.
+pub(super) fn is_made_again(name: &str) -> bool {
+    let hidden = name.starts_with('.') && name.len() > 1 && !is_kept(name);
+    hidden
+        || MADE_AGAIN.contains(&name.to_ascii_lowercase().as_str())
+        || BUILT.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Whether a file of this name holds what somebody wrote though version control ignores it: settings, credentials.
+fn is_kept(name: &str) -> bool {
+    let template = [".example", ".sample", ".template", ".dist"].iter().any(|ending| name.ends_with(ending));
+    name.starts_with(".env") && !template || class::holds_credentials(name)
+}

@@ -1,0 +1,109 @@
+//! Which commits only one reference keeps.
+
+use super::{Budget, Loss, Repository, text};
+use crate::machine::Environment;
+use gix_index::hash::Kind;
+use gix_ref::file::log::iter::forward;
+use gix_ref::packed;
+use std::collections::BTreeSet;
+
+/// Most references of a repository that are looked at.
+const MOST: usize = 10_000;
+/// Deepest folder of references.
+const DEEPEST: usize = 16;
+
+/// A repository elsewhere that the settings name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Remote {
+    pub name: String,
+    pub address: String,
+    /// Whether something was fetched from it or pushed to it.
+    pub used: bool,
+}
+
+/// The remotes of the repository around a folder, one for each of their addresses.
+pub(crate) fn remotes(environment: &Environment, budget: &Budget, folder: &str) -> Vec<Remote> {
+    let Some(repository) = Repository::around(environment, budget, folder) else { return Vec::new() };
+    let settings = text(environment, &format!("{}/config", repository.common)).unwrap_or_default();
+    let known: Vec<String> = repository.references().unwrap_or_default().into_iter().map(|(name, _)| name).collect();
+    let (mut all, mut section) = (Vec::new(), None);
+    for line in settings.lines().map(str::trim) {
+        if let Some(head) = line.strip_prefix('[') {
+            let name = head.strip_prefix("remote").and_then(|rest| rest.trim().strip_prefix('"'));
+            section = name.and_then(|name| name.strip_suffix("\"]")).map(str::to_owned);
+        } else if let (Some(name), Some((key, value))) = (&section, line.split_once('='))
+            && matches!(key.trim().to_ascii_lowercase().as_str(), "url" | "pushurl")
+        {
+            let tracked = format!("refs/remotes/{name}/");
+            let used = known.iter().any(|reference| reference.starts_with(&tracked));
+            all.push(Remote { name: name.clone(), address: value.trim().trim_matches('"').to_owned(), used });
+        }
+    }
+    all
+}
+
+impl Repository<'_> {
+    /// Whether the repository has no commit yet, by the reference that `HEAD` names.
+    pub(super) fn is_unborn(&self) -> bool {
+        let Some(head) = text(self.environment, &format!("{}/HEAD", self.git)) else { return false };
+        head.trim().strip_prefix("ref:").is_some_and(|name| self.tip(name.trim()).is_none())
+    }
+
+    /// The commit of a reference (`refs/heads/main`), hexadecimal.
+    fn tip(&self, name: &str) -> Option<String> {
+        let loose = text(self.environment, &format!("{}/{name}", self.common));
+        loose
+            .map(|id| id.trim().to_owned())
+            .or_else(|| self.packed().into_iter().find(|(n, _)| n == name).map(|(_, id)| id))
+    }
+
+    fn packed(&self) -> Vec<(String, String)> {
+        let Some(content) = text(self.environment, &format!("{}/packed-refs", self.common)) else { return Vec::new() };
+        let Ok(all) = packed::Iter::new(content.as_bytes(), Kind::Sha1) else { return Vec::new() };
+        let known = |one: packed::Reference<'_>| (one.name.as_bstr().to_string(), one.target.to_string());
+        all.filter_map(Result::ok).map(known).take(MOST).collect()
+    }
+
+    /// Every reference with its commit; `None`: not all could be read.
+    fn references(&self) -> Option<Vec<(String, String)>> {
+        let mut all = Vec::new();
+        let mut folders = vec![("refs".to_owned(), 0)];
+        while let Some((folder, depth)) = folders.pop() {
+            let listing = self.environment.entries(&format!("{}/{folder}", self.common), false);
+            if !listing.complete || depth > DEEPEST {
+                return None;
+            }
+            for entry in listing.entries {
+                self.budget.entry()?;
+                let name = format!("{folder}/{}", entry.name);
+                if entry.folder {
+                    folders.push((name, depth + 1));
+                } else if let Some(id) = text(self.environment, &format!("{}/{name}", self.common)) {
+                    all.push((name, id.trim().to_owned()));
+                }
+            }
+        }
+        let loose: BTreeSet<String> = all.iter().map(|(name, _)| name.clone()).collect();
+        all.extend(self.packed().into_iter().filter(|(name, _)| !loose.contains(name)));
+        Some(all)
+    }
+
+    /// What is lost if a reference (`refs/heads/x`, `refs/stash`) is deleted or moved: its commits, unless another
+    /// reference is or was at the same one.
+    pub(crate) fn commits(&self, name: &str) -> Loss {
+        let Some(tip) = self.tip(name) else {
+            return if self.is_unusual() || self.is_unborn() { Loss::Unseen } else { Loss::Nothing };
+        };
+        let Some(all) = self.references() else { return Loss::Unseen };
+        let elsewhere = |(other, id): &(String, String)| other != name && (*id == tip || self.was_at(other, &tip));
+        let short = name.strip_prefix("refs/heads/").unwrap_or(name);
+        let what = if name == "refs/stash" { "stashed changes".to_owned() } else { format!("commits of {short}") };
+        if all.iter().any(elsewhere) { Loss::Nothing } else { Loss::Of(vec![what], false) }
+    }
+
+    /// Whether a reference was at a commit, by its log.
+    fn was_at(&self, name: &str, commit: &str) -> bool {
+        let log = text(self.environment, &format!("{}/logs/{name}", self.common)).unwrap_or_default();
+        forward(log.as_bytes()).filter_map(Result::ok).any(|line| line.new_oid == commit)
+    }
+}
