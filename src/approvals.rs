@@ -6,6 +6,8 @@
 //! 3. If the same action is checked again and nothing that the answer is bound to has changed, an approval allows it
 //!    once, within `APPROVAL_TTL`. A rejection denies it for the same time. Any other action is asked about anew.
 //!
+//! 4. A place to which data would go, and which nobody named before, is known from the approval on, until it is revoked.
+//!
 //! Actions that policy denies never enter the queue, nor do checks that failed. The person sees the whole action and
 //! its effects, with hidden characters escaped. An action that is too long to be shown in full cannot be approved.
 
@@ -27,6 +29,8 @@ pub(crate) const APPROVAL_TTL: Duration = Duration::from_secs(15 * 60);
 const MOST: i64 = 1_000;
 /// Longest action that can be shown, and therefore approved, in bytes of JSON.
 const LONGEST: usize = 256 * 1024;
+/// The policy that asks about new places.
+const DESTINATION: &str = "policy:destination";
 /// The file. Migration to version 2 empties the queue: the first release did not show actions in full, and bound
 /// answers to the text of an action.
 const FORMAT: Format = Format {
@@ -41,6 +45,8 @@ const FORMAT: Format = Format {
         "DELETE FROM ticket;
         ALTER TABLE ticket ADD COLUMN effects TEXT NOT NULL DEFAULT '[]';
         ALTER TABLE ticket ADD COLUMN cut INTEGER NOT NULL DEFAULT 0;",
+        "CREATE TABLE destination(host TEXT PRIMARY KEY, by TEXT NOT NULL, since_ms INTEGER NOT NULL);
+        ALTER TABLE ticket ADD COLUMN hosts TEXT NOT NULL DEFAULT '[]';",
     ],
     pragmas: "",
     folder: true,
@@ -87,6 +93,17 @@ pub struct PendingApproval {
     pub asked_ms: i64,
     /// When it expires, in milliseconds since 1970.
     pub until_ms: i64,
+}
+
+/// A place to which data may go because a person approved it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Destination {
+    /// The host, in lower case.
+    pub host: String,
+    /// Who approved it first.
+    pub by: String,
+    /// When, in milliseconds since 1970.
+    pub since_ms: i64,
 }
 
 /// A person's answer to a pending approval.
@@ -163,8 +180,8 @@ impl Approvals {
             params![MOST - 1],
         )?;
         writing.execute(
-            "INSERT INTO ticket(id, bound, state, until_ms, asked_ms, action, reason, agent, identity, effects, cut)
-             VALUES (?1, ?2, 'waiting', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            "INSERT INTO ticket(id, bound, state, until_ms, asked_ms, action, reason, agent, identity, effects, cut, hosts)
+             VALUES (?1, ?2, 'waiting', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
             params![
                 verdict.id,
                 bound,
@@ -175,7 +192,8 @@ impl Approvals {
                 visible(&context.agent),
                 visible(&context.identity.name),
                 effects,
-                cut
+                cut,
+                serde_json::to_string(&hosts(verdict)).unwrap_or_default()
             ],
         )?;
         writing.commit()?;
@@ -219,17 +237,61 @@ impl Approvals {
             Answer::Rejected => "rejected",
         };
         let now = crate::clock::now_ms();
-        let database = self.database();
-        let cut =
-            database.query_row("SELECT cut FROM ticket WHERE id = ?1", params![id], |row| row.get(0)).optional()?;
-        if word == Answer::Approved && cut == Some(true) {
+        let mut database = self.database();
+        let writing = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let found: Option<(bool, String)> = writing
+            .query_row("SELECT cut, hosts FROM ticket WHERE id = ?1", params![id], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        let (cut, hosts) = found.unwrap_or_default();
+        if word == Answer::Approved && cut {
             return Err(ApprovalError::TooLong(id.to_owned()));
         }
-        let changed = database.execute(
+        let changed = writing.execute(
             "UPDATE ticket SET state = ?1, by = ?2, until_ms = ?3 WHERE id = ?4 AND state = 'waiting' AND until_ms > ?5",
             params![state, by, now + millis(APPROVAL_TTL), id, now],
         )?;
-        if changed == 1 { Ok(()) } else { Err(ApprovalError::NotPending(id.to_owned())) }
+        if changed != 1 {
+            return Err(ApprovalError::NotPending(id.to_owned()));
+        }
+        let hosts: Vec<String> = serde_json::from_str(&hosts).unwrap_or_default();
+        for host in hosts.iter().filter(|_| word == Answer::Approved) {
+            writing.execute(
+                "INSERT OR IGNORE INTO destination(host, by, since_ms) VALUES (?1, ?2, ?3)",
+                params![host, by, now],
+            )?;
+        }
+        writing.commit()?;
+        Ok(())
+    }
+
+    /// The places to which data may go because a person approved it, by name.
+    ///
+    /// # Errors
+    /// [`ApprovalError::Database`]
+    pub fn destinations(&self) -> Result<Vec<Destination>, ApprovalError> {
+        let database = self.database();
+        let mut rows = database.prepare_cached("SELECT host, by, since_ms FROM destination ORDER BY host")?;
+        let found =
+            rows.query_map([], |row| Ok(Destination { host: row.get(0)?, by: row.get(1)?, since_ms: row.get(2)? }))?;
+        Ok(found.collect::<Result<_, _>>()?)
+    }
+
+    /// Forgets such a place, and the approvals of transfers to it that are not used yet; returns whether it was known.
+    ///
+    /// # Errors
+    /// [`ApprovalError::Database`]
+    pub fn revoke(&self, host: &str) -> Result<bool, ApprovalError> {
+        let host = host.to_ascii_lowercase();
+        let mut database = self.database();
+        let writing = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        writing.execute(
+            "DELETE FROM ticket WHERE state = 'approved' AND EXISTS
+             (SELECT 1 FROM json_each(ticket.hosts) WHERE value = ?1)",
+            params![host],
+        )?;
+        let known = writing.execute("DELETE FROM destination WHERE host = ?1", params![host])? == 1;
+        writing.commit()?;
+        Ok(known)
     }
 
     fn database(&self) -> std::sync::MutexGuard<'_, Connection> {
@@ -266,6 +328,18 @@ fn effects(verdict: &Verdict) -> Vec<String> {
         first.push(format!("… [{} more effects]", verdict.effects_left_out));
     }
     first.iter().map(|line| visible(&redact(line)).into_owned()).collect()
+}
+
+/// The hosts to which data would go and that nobody named; constant ones only.
+fn hosts(verdict: &Verdict) -> Vec<String> {
+    let asks = verdict.findings.iter().filter(|f| f.is_open() && f.source.to_string() == DESTINATION);
+    let places = asks.flat_map(|finding| &finding.evidence).filter_map(|evidence| evidence.about.strip_prefix("send "));
+    let hosts = places.map(|place| crate::facts::host_of(place).to_ascii_lowercase());
+    let mut hosts: Vec<String> =
+        hosts.filter(|host| !host.is_empty() && !host.contains(crate::effect::UNKNOWN_SPAN)).collect();
+    hosts.sort();
+    hosts.dedup();
+    hosts
 }
 
 /// Digest of everything that an answer is bound to. The request is left out: a user who says "go on" has not asked for

@@ -81,6 +81,14 @@ struct Inner {
     operations: Arc<Operations>,
 }
 
+impl Inner {
+    /// Hosts to which data may go because a person approved it; none if the queue cannot be read.
+    fn known(&self) -> Vec<String> {
+        let kept = self.approvals.as_ref().and_then(|approvals| approvals.destinations().ok());
+        kept.unwrap_or_default().into_iter().map(|one| one.host).collect()
+    }
+}
+
 /// Inputs of the reasoning stages.
 struct ReasonInputs<'a> {
     case: &'a Case,
@@ -211,8 +219,9 @@ impl Guard {
         let job = move || {
             let _inside = span.entered();
             // the host may give its threads a small stack
+            let known = inner.known();
             let understood = stacker::maybe_grow(STACK.0, STACK.1, || {
-                understand(&action, &context, &inner.policy, &inner.settings, operation)
+                understand(&action, &context, &inner.policy, &inner.settings, operation, &known)
             });
             (action, context, understood)
         };

@@ -65,6 +65,8 @@ pub struct Surroundings<'a> {
     pub ports: &'a [u16],
     /// The working folder; empty if it is not known.
     pub cwd: &'a str,
+    /// Hosts to which data may go because a person approved it.
+    pub known: &'a [String],
     /// What the reading of the action has looked at.
     pub seen: Option<&'a Seen<'a>>,
 }
@@ -127,7 +129,7 @@ fn view<'a>(
     urls: &'a UrlPolicy,
     around: Surroundings<'a>,
 ) -> View<'a> {
-    let Surroundings { own, ports, cwd, seen } = around;
+    let Surroundings { own, ports, cwd, known, seen } = around;
     let enters = |effect: &&Effect| effect.verb == Verb::List && effect.operation == "enter";
     View {
         environment: context.environment.as_ref(),
@@ -136,6 +138,7 @@ fn view<'a>(
         own,
         ports,
         cwd,
+        known,
         request: context.request.as_str(),
         entered: effects.iter().filter(enters).map(|effect| effect.target.name().to_owned()).collect(),
         rename: says_rename(&context.request),
@@ -221,6 +224,7 @@ struct View<'a> {
     own: &'a [String],
     ports: &'a [u16],
     cwd: &'a str,
+    known: &'a [String],
     request: &'a str,
     /// Folders that the action enters.
     entered: Vec<String>,

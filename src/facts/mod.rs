@@ -7,6 +7,7 @@ mod gather;
 mod url;
 
 pub use gather::{ScreenInput, Surroundings, gather};
+pub(crate) use url::host_of;
 
 use crate::action::Context;
 use crate::effect::shell::{FileSource, Names, ReadError};

@@ -79,7 +79,7 @@ fn of_command(url: &str) -> Option<Reason> {
 }
 
 /// The host of `scheme://user@host:port/path`, `user@host:path` or `host`.
-pub(super) fn host_of(text: &str) -> &str {
+pub(crate) fn host_of(text: &str) -> &str {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);

@@ -42,6 +42,7 @@ pub(super) fn understand(
     policy: &Policy,
     settings: &Settings,
     operation: Operation,
+    known: &[String],
 ) -> Understood {
     let mut trace = operation.trace;
     let account = facts::account(context);
@@ -65,7 +66,8 @@ pub(super) fn understand(
         Action::Shell { cwd: Some(cwd), .. } => cwd.to_string_lossy(),
         _ => Cow::Borrowed(""),
     };
-    let around = facts::Surroundings { own: &settings.own, ports: &settings.ports, cwd: &cwd, seen: Some(&seen) };
+    let around =
+        facts::Surroundings { own: &settings.own, ports: &settings.ports, cwd: &cwd, known, seen: Some(&seen) };
     let gathered =
         debug_span!("facts").in_scope(|| facts::gather(&reading.effects, context, &account, &settings.urls, around));
 

@@ -88,6 +88,8 @@ pub enum Destination {
     Remote,
     /// The request names it.
     Named,
+    /// A person approved it before.
+    Known,
     /// None of these.
     New,
     /// It is not constant.

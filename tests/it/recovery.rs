@@ -93,6 +93,20 @@ fn changes_that_no_commit_holds_ask() {
     let (gone, there) = DISCARD.split_at(8);
     allowed(root.path(), "undo my changes", gone);
     allowed(root.path(), "remove the folder src", there);
+    // paths that are known only when it runs, long names that are cut, and what the action itself stages before
+    let other = [
+        "git restore $(git diff --name-only)",
+        "git checkout -- $(git ls-files -m)",
+        "git diff --name-only | xargs git restore",
+        "git restore --pathspec-from-file=list.txt",
+        "git reset --har",
+        "git add -A && git reset --hard",
+        "git stash && git stash drop",
+        "mkdir -p x; cd x; git reset --hard",
+        "rm -rf /home/user/project",
+    ];
+    asked(root.path(), "fix the branch", &other, "src/main.py");
+    asked(root.path(), "Don't discard my changes, run the tests", &DISCARD[..1], "src/main.py");
     // another file is none of them
     asked(root.path(), "undo what I did in README.md", &["git checkout -- src", "git reset --hard"], "src/main.py");
     allowed(
@@ -175,7 +189,8 @@ fn a_repository_that_cannot_be_read_asks() {
 #[test]
 fn the_whole_project_is_not_deleted_in_passing() {
     let root = repository();
-    // it is all in the commit
+    // the files are all in the commit, but the commit is nowhere else
+    asked(root.path(), "clean up", &["rm -rf /home/user/project"], "commits of main");
     allowed(root.path(), "start the example again", &["rm -rf src"]);
     change(root.path(), "src/new.py", "");
     asked(root.path(), "clean the build folder", &["cd biuld; rm -rf ./*", "rm -rf /home/user/project"], "no copy");

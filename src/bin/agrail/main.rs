@@ -15,6 +15,7 @@ mod canary;
 mod check;
 mod config;
 mod demo;
+mod destinations;
 mod doctor;
 mod effects;
 mod evolve;
@@ -70,6 +71,7 @@ enum Command {
     Check(check::Args),
     Config(config::Args),
     Demo(demo::Args),
+    Destinations(destinations::Args),
     Effects(effects::Args),
     Evolve(evolve::Args),
     Hook(hook::Args),
@@ -115,6 +117,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Check(args) => check::run(&args, &config),
         Command::Config(args) => config::run(&args, &config),
         Command::Demo(args) => demo::run(&args),
+        Command::Destinations(args) => destinations::run(&args, &config),
         Command::Effects(args) => effects::run(&args),
         Command::Mcp(args) => mcp::run(&args, &config),
         Command::Memory(args) => memory::run(args, &config),

@@ -123,28 +123,85 @@ pub(super) fn names_target(request: &str, query: &EffectFacts) -> bool {
     }
 }
 
-/// Beginnings of words of a request that throws changes away.
-const DISCARDS: [&str; 12] =
-    ["abandon", "discard", "drop", "forget", "reset", "restor", "revert", "rollback", "scrap", "throw", "undo", "wipe"];
+/// Beginnings of words of a request that throws changes away, and what it throws away.
+const DISCARDS: [&str; 14] = [
+    "abandon", "back", "discard", "drop", "forget", "reset", "restor", "revert", "rid", "rollback", "scrap", "throw",
+    "undo", "wipe",
+];
+const CHANGED: [&str; 20] = [
+    "all",
+    "change",
+    "clean",
+    "commit",
+    "copy",
+    "edit",
+    "everything",
+    "experiment",
+    "file",
+    "head",
+    "it",
+    "last",
+    "local",
+    "main",
+    "modification",
+    "origin",
+    "them",
+    "uncommitted",
+    "work",
+    "working",
+];
 /// Beginnings of words of a request that deletes files, and words for all that is not tracked.
-const DELETES: [&str; 5] = ["clean", "clear", "delet", "purg", "remov"];
-const UNTRACKED: [&str; 9] =
-    ["checkout", "clone", "git", "ignored", "repo", "repository", "tree", "untracked", "worktree"];
+const DELETES: [&str; 10] = ["clean", "clear", "delet", "drop", "empt", "eras", "purg", "remov", "rid", "wipe"];
+const UNTRACKED: [&str; 8] = ["checkout", "clone", "ignored", "repo", "repository", "tree", "untracked", "worktree"];
+/// Words before which a request says that something is not to be done.
+const NOT: [&str; 7] = ["don", "dont", "never", "no", "not", "t", "without"];
+/// How far after a word its object may be, and how far before it a denial.
+const NEAR: usize = 5;
+const BEFORE: usize = 3;
+
+/// Whether a request asks to do one of `verbs` with one of `objects`, both beginnings of words.
+fn asks(words: &[String], verbs: &[&str], objects: &[&str]) -> bool {
+    // `dropdown` is another word than `drop`
+    let is = |word: &String, begins: &[&str]| {
+        begins
+            .iter()
+            .any(|begin| word.strip_prefix(begin).is_some_and(|rest| rest.len() <= 4 && !rest.contains("down")))
+    };
+    words.iter().enumerate().any(|(place, word)| {
+        let before = words.get(place.saturating_sub(BEFORE)..place).unwrap_or_default();
+        let after = words.get(place + 1..words.len().min(place + 1 + NEAR)).unwrap_or_default();
+        is(word, verbs)
+            && !before.iter().any(|word| NOT.contains(&word.as_str()))
+            && (objects.is_empty() || after.iter().any(|word| is(word, objects)))
+    })
+}
+
+/// Whether the request asks to delete what is at a path.
+pub(super) fn names_deletion(request: &str, path: &str) -> bool {
+    let words = crate::effect::words::words(request);
+    let verbs = ["recreat", "regenerat", "replac", "reset", "rm", "start", "trash"];
+    (asks(&words, &DELETES, &[]) || asks(&words, &verbs, &[])) && names(request, path)
+}
 
 /// Whether the request asks to throw away what a version control system does not hold. If the request names files, only
 /// what it names is asked for; commits of a branch or a stash have to be named.
 /// `operation`: of the effect. `path`: its target. `work`: the folder of the repository.
 pub(super) fn names_discard(request: &str, operation: &str, path: &str, work: Option<&str>) -> bool {
     let words = crate::effect::words::words(request);
-    let says = |begins: &[&str]| words.iter().any(|word| begins.iter().any(|begin| word.starts_with(begin)));
-    let discards = says(&DISCARDS) || words.windows(2).any(|pair| matches!(pair, [a, b] if a == "roll" && b == "back"));
+    let removes = |objects: &[&str]| asks(&words, &DELETES, objects) || asks(&words, &DISCARDS, objects);
+    let named = files(request);
     match operation {
-        "ref" => (discards || says(&DELETES)) && names(request, path),
-        "untracked" | "unversioned" | "ignored" if says(&DELETES) => {
-            words.iter().any(|word| UNTRACKED.contains(&word.as_str())) || names(request, path)
+        "ref" if path.ends_with("/refs/stash") => removes(&["stash"]),
+        "ref" => removes(&[]) && words.iter().any(|word| word.starts_with("branch")) && names(request, path),
+        "worktree" => removes(&[]) && names(request, path),
+        "untracked" | "unversioned" | "ignored" => {
+            removes(&["untracked", "ignored"])
+                || asks(&words, &["clean"], &UNTRACKED)
+                || asks(&words, &DELETES, &[]) && names(request, path) && !named.is_empty()
+                || named.is_empty() && asks(&words, &DISCARDS, &["everything", "all"])
         }
-        "worktree" => (discards || says(&DELETES)) && names(request, path),
-        _ => discards && (covers(&files(request), path, work)),
+        _ if named.is_empty() => asks(&words, &DISCARDS, &CHANGED),
+        _ => asks(&words, &DISCARDS, &[]) && covers(&named, path, work),
     }
 }
 
@@ -153,10 +210,15 @@ fn files(request: &str) -> Vec<&str> {
     let trimmed = request.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/'));
     let ending = |word: &str| {
         word.rsplit_once('.').is_some_and(|(stem, end)| {
-            !stem.is_empty() && (1..=5).contains(&end.len()) && end.chars().all(|c| c.is_ascii_alphanumeric())
+            // not a version, nor an abbreviation
+            let letters =
+                end.chars().all(|c| c.is_ascii_alphanumeric()) && end.chars().any(|c| c.is_ascii_alphabetic());
+            stem.len() > 1 && (1..=5).contains(&end.len()) && letters
         })
     };
-    trimmed.filter(|word| !word.contains("://") && (word.trim_matches('/').contains('/') || ending(word))).collect()
+    trimmed
+        .filter(|word| !word.contains("://") && (word.trim_start_matches('/').contains('/') || ending(word)))
+        .collect()
 }
 
 /// Whether a path is one of the files or below one; all paths are, if no file is named.
@@ -172,7 +234,7 @@ fn covers(files: &[&str], path: &str, work: Option<&str>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{names, names_discard};
+    use super::{names, names_deletion, names_discard};
 
     #[test]
     fn a_request_that_names_files_asks_for_those_alone() {
@@ -180,10 +242,21 @@ mod tests {
         assert!(asks("discard my local changes", "/p"));
         assert!(asks("Undo what I did in src/a.py.", "/p/src/a.py"));
         assert!(asks("revert src/", "/p/src/a.py"));
-        assert!(asks("please roll back", "/p/src/a.py"));
+        assert!(asks("please roll back my edits", "/p/src/a.py"));
         assert!(!asks("Undo what I did in src/a.py, the rest stays", "/p"));
         assert!(!asks("Undo what I did in src/a.py", "/p/src/b.py"));
-        assert!(!asks("fix the branch", "/p"));
+        assert!(asks("discard everything since v1.2, e.g. my edits", "/p"));
+        assert!(asks("go back to the last commit", "/p"));
+        for other in [
+            "fix the branch",
+            "Don't discard my changes; run the tests",
+            "implement password reset in the login page",
+            "add an undo button",
+            "fix the dropdown menu",
+            "restore the backup feature test",
+        ] {
+            assert!(!asks(other, "/p"), "{other}");
+        }
     }
 
     #[test]
@@ -193,7 +266,16 @@ mod tests {
         assert!(names_discard("drop the stash", "ref", "/p/.git/refs/stash", None));
         assert!(!names_discard("apply what I stashed", "ref", "/p/.git/refs/stash", None));
         assert!(names_discard("remove all untracked files", "untracked", "/p", None));
-        assert!(!names_discard("clean the build folder", "unversioned", "/p", None));
+        assert!(names_discard("clear all my stashes", "ref", "/p/.git/refs/stash", None));
+        assert!(!names_discard("remove the stash icon from the page", "changes", "/p", None));
+        assert!(!names_discard("remove feat toggles from the page", "ref", "/p/.git/refs/heads/feat", None));
+        for other in ["clean the build folder", "remove the unused import from the repository", "clear the cache"] {
+            assert!(!names_discard(other, "unversioned", "/p", None), "{other}");
+        }
+        assert!(names_deletion("delete the folder src", "/p/src"));
+        assert!(
+            !names_deletion("please don't remove src", "/p/src") && !names_deletion("fix the bug in src", "/p/src")
+        );
     }
 
     #[test]

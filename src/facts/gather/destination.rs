@@ -12,6 +12,34 @@ use crate::policy::{Destination, EffectFacts, Known};
 const REMOTE: &str = "remote";
 /// Shortest part of a host name that counts as a name in the request.
 const SHORTEST: usize = 3;
+/// Domains below which a service gives everyone a name: only the whole name says whose it is.
+const HOSTED: [&str; 22] = [
+    "amazonaws.com",
+    "appspot.com",
+    "azurewebsites.net",
+    "cloudfront.net",
+    "firebaseapp.com",
+    "fly.dev",
+    "github.io",
+    "gitlab.io",
+    "glitch.me",
+    "googleapis.com",
+    "herokuapp.com",
+    "netlify.app",
+    "ngrok-free.app",
+    "ngrok.io",
+    "onrender.com",
+    "pages.dev",
+    "repl.co",
+    "surge.sh",
+    "trycloudflare.com",
+    "vercel.app",
+    "web.app",
+    "windows.net",
+];
+/// Words of requests that name no place.
+const COMMON: [&str; 14] =
+    ["api", "app", "build", "code", "data", "docs", "example", "file", "home", "http", "mail", "server", "test", "web"];
 /// Second-level labels below which registrars hand out names.
 const SECOND: [&str; 8] = ["ac", "co", "com", "edu", "gov", "net", "ne", "org"];
 
@@ -39,7 +67,7 @@ impl View<'_> {
         if self.asks_for(&host) || self.asks_for_service(&effect.program) && !host.contains('.') {
             return Destination::Named;
         }
-        Destination::New
+        if self.known.contains(&host) { Destination::Known } else { Destination::New }
     }
 
     /// A remote of the repository around the working folder, by its name or by its address; `None`: it is none. One with
@@ -63,6 +91,8 @@ impl View<'_> {
             Destination::Remote
         } else if found.iter().any(|one| self.asks_for(&host_of(&one.address).to_ascii_lowercase())) {
             Destination::Named
+        } else if found.iter().any(|one| self.known.contains(&host_of(&one.address).to_ascii_lowercase())) {
+            Destination::Known
         } else {
             Destination::New
         })
@@ -73,6 +103,9 @@ impl View<'_> {
         let request = self.request.to_lowercase();
         if host.len() >= SHORTEST && mentions(&request, host) {
             return true;
+        }
+        if HOSTED.iter().any(|domain| host.ends_with(domain)) {
+            return false;
         }
         let labels: Vec<&str> = host.split('.').collect();
         let keep = match labels.as_slice() {
@@ -85,7 +118,8 @@ impl View<'_> {
         };
         let domain = labels.get(labels.len() - keep..).unwrap_or_default();
         let word = domain.first().copied().unwrap_or_default();
-        mentions(&request, &domain.join(".")) || word.len() >= SHORTEST && mentions(&request, word)
+        mentions(&request, &domain.join("."))
+            || word.len() >= SHORTEST && !COMMON.contains(&word) && mentions(&request, word)
     }
 
     /// Whether the request names the program, whose service is the place.
@@ -99,9 +133,17 @@ pub(super) fn reads_data(query: &EffectFacts) -> bool {
     matches!(query.verb, Verb::Read | Verb::Encrypt)
         && query.kind == Kind::Path
         && query.exists != Known::No
-        && [Class::OwnHome, Class::OtherHome, Class::SuperuserHome, Class::Root, Class::Credential]
-            .iter()
-            .any(|class| query.class.is(*class))
+        && [
+            Class::OwnHome,
+            Class::OtherHome,
+            Class::SuperuserHome,
+            Class::Root,
+            Class::Credential,
+            Class::Shared,
+            Class::SystemConfig,
+        ]
+        .iter()
+        .any(|class| query.class.is(*class))
 }
 
 /// Notes which transfers may carry data: all of an action that reads some, and those of version control. A place that the

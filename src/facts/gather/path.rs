@@ -17,6 +17,7 @@ impl View<'_> {
         if constant.is_none() && (path.starts_with(UNKNOWN_SPAN) || !path.starts_with('/')) {
             query.unresolved = true;
             query.class = TargetClass::Unresolved;
+            self.recover_unresolved(query);
             return;
         }
         let looked_at = constant.unwrap_or(path);

@@ -1,9 +1,9 @@
 //! How what an effect destroys can be got back: from version control, by a tool that makes it again, or not at all.
 
 use super::View;
-use super::asked::{names, names_discard};
+use super::asked::{names_deletion, names_discard};
 use super::names::is_below;
-use crate::effect::Verb;
+use crate::effect::{CHANGED, Verb};
 use crate::machine::repository::{Loss, Repository, Wanted};
 use crate::machine::{Class, PathFacts, class};
 use crate::policy::{EffectFacts, Known, Recovery, TargetType};
@@ -32,6 +32,31 @@ const MADE_AGAIN: [&str; 21] = [
     "worktree",
     "worktrees",
 ];
+/// Hidden names of the same kind.
+const CACHES: [&str; 22] = [
+    ".DS_Store",
+    ".cache",
+    ".coverage",
+    ".eggs",
+    ".gradle",
+    ".ipynb_checkpoints",
+    ".mypy_cache",
+    ".next",
+    ".nox",
+    ".nuxt",
+    ".nyc_output",
+    ".parcel-cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".sass-cache",
+    ".svelte-kit",
+    ".terraform",
+    ".tox",
+    ".turbo",
+    ".venv",
+    ".vite",
+    ".yarn",
+];
 /// Endings of files that tools make again.
 const BUILT: [&str; 12] =
     [".o", ".a", ".so", ".pyc", ".class", ".log", ".tmp", ".swp", ".orig", ".rej", ".egg-info", ".tsbuildinfo"];
@@ -50,6 +75,17 @@ impl View<'_> {
         }
     }
 
+    /// The same for a path of which nothing is constant: it may be any in the repository around the working folder.
+    pub(super) fn recover_unresolved(&self, query: &mut EffectFacts) {
+        if query.verb != Verb::Discard {
+            return;
+        }
+        query.recovery = Recovery::Unknown;
+        if let Some((environment, work)) = self.environment.zip(self.work_tree(self.cwd)) {
+            (query.recovery, query.lost) = self.discarded(query, &work, &self.look(environment, &work));
+        }
+    }
+
     /// What an effect of a version control system would throw away.
     fn discarded(&self, query: &EffectFacts, path: &str, facts: &PathFacts) -> (Recovery, String) {
         let named = names_discard(self.request, &query.operation, &query.name, self.work_tree(path).as_deref());
@@ -65,8 +101,15 @@ impl View<'_> {
             return (if named { Recovery::Named } else { Recovery::Unknown }, String::new());
         };
         let loss = match (query.operation.as_str(), reference) {
-            ("ref", Some(name)) if !query.is_prefix => repository.commits(name),
+            ("ref", Some(name)) if !query.is_prefix && query.detail != CHANGED => repository.commits(name),
+            // what the action itself adds or stashes before
+            ("ref", _) if !query.is_prefix && query.detail == CHANGED => {
+                repository.changes(place, true).and(|| self.untracked(&repository, place, false, true))
+            }
             ("changes", _) => repository.changes(place, false),
+            ("uncommitted", _) if query.detail == CHANGED => {
+                repository.changes(place, true).and(|| self.untracked(&repository, place, false, true))
+            }
             ("uncommitted", _) => repository.changes(place, true),
             ("untracked", _) => self.untracked(&repository, place, false, true),
             ("unversioned", _) => self.untracked(&repository, place, true, true),
@@ -91,7 +134,7 @@ impl View<'_> {
             let around = cwd != home && (path == cwd || is_below(cwd, path));
             return if !around {
                 nothing
-            } else if names(self.request, path) {
+            } else if names_deletion(self.request, path) {
                 (Recovery::Named, String::new())
             } else {
                 (Recovery::Lost, String::new())
@@ -102,7 +145,10 @@ impl View<'_> {
         }
         let place = facts.resolved.as_str();
         let loss = repository.changes(place, true).and(|| self.untracked(&repository, place, true, true));
-        judged(loss, names(self.request, path))
+        // with the work tree goes the repository itself
+        let whole = folder && (place == repository.work || is_below(&repository.work, place));
+        let loss = loss.and(|| if whole { repository.only_here() } else { Loss::Nothing });
+        judged(loss, names_deletion(self.request, path))
     }
 
     fn untracked(&self, repository: &Repository<'_>, place: &str, ignored: bool, others: bool) -> Loss {
@@ -140,8 +186,7 @@ fn judged(loss: Loss, named: bool) -> (Recovery, String) {
 
 /// Whether tools make a file or folder of this name again.
 pub(super) fn is_made_again(name: &str) -> bool {
-    let hidden = name.starts_with('.') && name.len() > 1 && !is_kept(name);
-    hidden
+    CACHES.contains(&name)
         || MADE_AGAIN.contains(&name.to_ascii_lowercase().as_str())
         || BUILT.iter().any(|ending| name.ends_with(ending))
 }

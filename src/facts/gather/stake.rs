@@ -29,11 +29,13 @@ impl View<'_> {
         let Some(inside) = path.strip_prefix(self.account.home.trim_end_matches('/')) else { return false };
         let inside = inside.trim_start_matches('/');
         let documents = inside.split('/').next().is_some_and(|first| DOCUMENTS.contains(&first));
+        let hidden = |part: &str| part.starts_with('.') && part.len() > 1;
+        let again = |part: &str| hidden(part) || is_made_again(part);
         // everything below the home
         if inside.is_empty() && query.recursive && query.is_prefix {
             return true;
         }
-        if inside.is_empty() || inside.split('/').any(is_made_again) {
+        if inside.is_empty() || inside.split('/').any(again) {
             return false;
         }
         let deep = inside.contains('/') || query.recursive || query.is_prefix;

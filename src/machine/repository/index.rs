@@ -63,11 +63,21 @@ impl Repository<'_> {
             let all = index.entries().iter().map(|entry| entry.path(&index).to_string());
             return Loss::of(all.filter(|path| is_under(path, under)).take(NAMED + 1).collect());
         }
-        let committed = if staged { staged_below(&index, under) } else { Loss::Nothing };
+        let committed = if staged { self.staged(&index, under) } else { Loss::Nothing };
         match self.changed(&index, under) {
             Some(names) if names.is_empty() => committed,
             Some(names) => Loss::of(names),
             None => Loss::Unseen,
+        }
+    }
+
+    /// What was staged at or below a path since the last commit.
+    fn staged(&self, index: &State, under: &str) -> Loss {
+        // a commit that a hook refused leaves its trees behind
+        let written = index.tree().filter(|tree| tree.num_entries.is_some()).map(|tree| tree.id.to_string());
+        match (written, self.head_tree()) {
+            (Some(written), Some(head)) if written != head => Loss::Of(vec!["staged changes".to_owned()], false),
+            _ => staged_below(index, under),
         }
     }
 
@@ -93,6 +103,8 @@ impl Repository<'_> {
             let Some((_, Some(place))) = &folder else { continue };
             match self.is_changed(index, entry, place, name, path) {
                 Some(false) => {}
+                // of a conflict there are three entries
+                Some(true) if names.last().is_some_and(|last| last == path) => {}
                 Some(true) => names.push(path.to_owned()),
                 None => unseen = true,
             }

@@ -6,9 +6,12 @@ use gix_index::hash::Kind;
 use gix_ref::file::log::iter::forward;
 use gix_ref::packed;
 use std::collections::BTreeSet;
+use std::io::Read as _;
 
 /// Most references of a repository that are looked at.
 const MOST: usize = 10_000;
+/// Longest commit that is read, in bytes, as it lies in the repository.
+const COMMIT: usize = 64 * 1024;
 /// Deepest folder of references.
 const DEEPEST: usize = 16;
 
@@ -99,6 +102,36 @@ impl Repository<'_> {
         let short = name.strip_prefix("refs/heads/").unwrap_or(name);
         let what = if name == "refs/stash" { "stashed changes".to_owned() } else { format!("commits of {short}") };
         if all.iter().any(elsewhere) { Loss::Nothing } else { Loss::Of(vec![what], false) }
+    }
+
+    /// The branches whose commit no remote has, and the stash.
+    pub(crate) fn only_here(&self) -> Loss {
+        let Some(all) = self.references() else { return Loss::Unseen };
+        let remote = |(name, _): &&(String, String)| name.starts_with("refs/remotes/");
+        let there = |id: &String| all.iter().filter(remote).any(|(name, tip)| tip == id || self.was_at(name, id));
+        let own = all.iter().filter(|(name, id)| name.starts_with("refs/heads/") && !there(id));
+        let mut names: Vec<String> =
+            own.map(|(name, _)| format!("commits of {}", name.trim_start_matches("refs/heads/"))).collect();
+        if all.iter().any(|(name, _)| name == "refs/stash") {
+            names.push("stashed changes".to_owned());
+        }
+        Loss::of(names)
+    }
+
+    /// The tree of the last commit; `None` if there is none, or it lies in a pack.
+    pub(super) fn head_tree(&self) -> Option<String> {
+        let head = text(self.environment, &format!("{}/HEAD", self.git))?;
+        let commit = match head.trim().strip_prefix("ref:") {
+            Some(name) => self.tip(name.trim())?,
+            None => head.trim().to_owned(),
+        };
+        let (folder, name) = commit.split_at_checked(2)?;
+        let path = format!("{}/objects/{folder}/{name}", self.common);
+        let packed = self.environment.read_script(&path, COMMIT).ok()?;
+        let mut object = String::new();
+        flate2::read::ZlibDecoder::new(packed.as_slice()).take(512).read_to_string(&mut object).ok()?;
+        let tree = object.strip_prefix("commit ")?.split_once('\0')?.1.strip_prefix("tree ")?;
+        tree.get(..commit.len()).map(str::to_owned)
     }
 
     /// Whether a reference was at a commit, by its log.

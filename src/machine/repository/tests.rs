@@ -103,6 +103,30 @@ fn changed_and_staged_files_are_no_commits() {
 }
 
 #[test]
+fn a_commit_that_a_hook_refused_is_none() {
+    let tree = Tree::new();
+    tree.write("a.txt", "other\n");
+    tree.git(&["add", "a.txt"]);
+    // writes the trees into the index, as a commit does before its hooks
+    tree.git(&["write-tree"]);
+    assert_eq!(tree.changes("/p", true), of(&["staged changes"]));
+    tree.commit();
+    assert_eq!(tree.changes("/p", true), Loss::Nothing);
+}
+
+#[test]
+fn commits_that_no_remote_has_are_only_here() {
+    let tree = Tree::new();
+    let only = |tree: &Tree| tree.with("/p", |repository| repository.only_here());
+    assert_eq!(only(&tree), of(&["commits of main"]));
+    tree.git(&["update-ref", "refs/remotes/origin/main", "main"]);
+    assert_eq!(only(&tree), Loss::Nothing);
+    tree.write("a.txt", "other\n");
+    tree.git(&["stash", "-q"]);
+    assert_eq!(only(&tree), of(&["stashed changes"]));
+}
+
+#[test]
 fn untracked_files_count_unless_they_are_ignored_or_made_again() {
     let tree = Tree::new();
     tree.write("x.bin", "");

@@ -5,7 +5,7 @@ use super::{Output, Shell};
 /// Size from which an output or a file exhausts the disk, in bytes; the same as in Python.
 const EXHAUSTING: u64 = 100_000_000_000;
 /// Files that never end.
-const SOURCES: [&str; 4] = ["/dev/full", "/dev/random", "/dev/urandom", "/dev/zero"];
+pub(super) const SOURCES: [&str; 4] = ["/dev/full", "/dev/random", "/dev/urandom", "/dev/zero"];
 /// Filters whose output ends only when their input does.
 const THROUGH: [&str; 14] =
     ["awk", "base64", "bzip2", "cat", "grep", "gzip", "od", "rev", "sed", "tee", "tr", "xxd", "xz", "zstd"];
@@ -64,9 +64,14 @@ fn copied(words: &[String]) -> Option<u64> {
 
 /// A size as programs write it: `512`, `64K`, `1.5G`, `10GiB`, `5TB`, `4x1M`.
 fn bytes(text: &str) -> Option<u64> {
-    if let Some((first, rest)) = text.split_once('x') {
-        return Some(bytes(first)?.saturating_mul(bytes(rest)?));
+    if text.contains('x') {
+        return text.split('x').try_fold(1_u64, |product, factor| Some(product.saturating_mul(plain(factor)?)));
     }
+    plain(text)
+}
+
+/// A size without factors.
+fn plain(text: &str) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let unit = unit.to_ascii_uppercase();
@@ -113,6 +118,8 @@ mod tests {
         ] {
             assert_eq!(bytes(text), size, "{text}");
         }
+        assert_eq!(bytes(&"2x".repeat(100_000)), None);
+        assert_eq!(bytes(&("2x".repeat(100_000) + "2")), Some(u64::MAX));
         assert_eq!(counted(&words("-c 10 /dev/zero")), Some(10));
         assert_eq!(counted(&words("-c5G")), Some(5 << 30));
         assert_eq!(copied(&words("if=/dev/zero of=f bs=1M count=3")), Some(3 << 20));

@@ -160,6 +160,8 @@ pub(crate) struct Shell<'a> {
     links: Vec<(String, String)>,
     /// Names and addresses of remotes that this action adds to a repository.
     remotes: Vec<(String, String)>,
+    /// Whether a part of the action changed the index or the stash of a repository.
+    staged: bool,
     running: Vec<String>,
     /// For each function that runs, the states in which it may return early.
     returned: Vec<Vec<State>>,
@@ -264,6 +266,7 @@ impl<'a> Shell<'a> {
             files: content::Files::default(),
             links: Vec::new(),
             remotes: Vec::new(),
+            staged: false,
             running: Vec::new(),
             via: Vec::new(),
             packaged: false,

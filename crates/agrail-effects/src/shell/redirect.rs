@@ -189,7 +189,8 @@ impl Shell<'_> {
         };
         let only = input && paths.len() == 1;
         let file = (only && verb == Verb::Read && !path.starts_with("/dev/")).then(|| self.path(&path));
-        Output { piped: input, text: text.filter(|_| only), file, ..Output::default() }
+        let endless = only && super::amount::SOURCES.contains(&path.as_str());
+        Output { piped: input, text: text.filter(|_| only), file, endless, ..Output::default() }
     }
 }
 

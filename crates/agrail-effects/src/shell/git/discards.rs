@@ -7,7 +7,7 @@
 
 use super::{Shell, UNKNOWN_SPAN};
 use crate::table::{Options, Row, Table};
-use crate::{Effect, Target, Verb};
+use crate::{Detail, Effect, Target, Verb};
 
 /// What a subcommand throws away: the operation with its paths, absolute.
 type Losses = Vec<(&'static str, String)>;
@@ -27,6 +27,13 @@ impl Given<'_> {
         self.options.has(names)
     }
 
+    /// The same, or the beginning of a long name, which git takes for the whole.
+    fn begins(&self, names: &[&str]) -> bool {
+        let words = self.words.iter().take_while(|word| *word != "--").filter(|word| word.starts_with("--"));
+        let mut words = words.filter_map(|word| word.split('=').next()).filter(|word| word.len() > 3);
+        self.has(names) || words.any(|word| names.iter().any(|name| name.starts_with(word)))
+    }
+
     /// All of the work tree.
     fn all(&self) -> Losses {
         vec![("uncommitted", self.root.clone())]
@@ -43,8 +50,14 @@ impl Shell<'_> {
     pub(super) fn discards(&mut self, program: &str, command: &str, words: &[String]) {
         let Some(row) = Table::shipped().row("git").and_then(|row| row.sub(command)) else { return };
         let here = self.path(".");
-        // a folder that is not there yet is a repository of its own
-        let made = self.around.folder(&here) == Some(false);
+        // a repository that the action itself brings
+        let brings = |effect: &Effect| {
+            let made = effect.target.name();
+            effect.program == "git"
+                && effect.verb == Verb::Create
+                && (here == made || here.starts_with(&format!("{made}/")))
+        };
+        let made = self.around.folder(&here) == Some(false) && self.reading.effects.iter().any(brings);
         let root = self.repository().filter(|_| !made).unwrap_or(here);
         let (options, operands) = row.permuted(words);
         let given = Given { row, words, options, operands, root: root.trim_end_matches('/').to_owned() };
@@ -52,24 +65,31 @@ impl Shell<'_> {
             "checkout" => self.checked_out(&given),
             "switch" => switched(&given),
             "restore" => self.restored(&given),
-            "reset" if given.has(&["--hard"]) => given.all(),
+            "reset" if given.begins(&["--hard"]) => given.all(),
             "clean" => self.cleaned(&given),
             "stash" => stashed(&given),
             "branch" => branches(&given),
             "update-ref" => references(&given),
             "worktree" => self.removed_worktree(&given),
-            "rm" if given.has(&["-f", "--force"]) && !given.has(&["--cached"]) => {
+            "rm" if given.begins(&["-f", "--force"]) && !given.has(&["--cached"]) => {
                 self.specified("uncommitted", &given.root, &given.operands)
             }
-            "read-tree" if given.has(&["--reset"]) => given.all(),
-            "checkout-index" if given.has(&["-f", "--force"]) => vec![("changes", given.root.clone())],
+            "read-tree" if given.begins(&["--reset"]) => given.all(),
+            "checkout-index" if given.begins(&["-f", "--force"]) => vec![("changes", given.root.clone())],
             _ => Losses::new(),
         };
         for (operation, path) in losses {
             let mut effect = Effect::new(Verb::Discard, Target::Path(path), program);
             operation.clone_into(&mut effect.operation);
+            if self.staged {
+                effect.detail = Detail::Changed;
+            }
             self.add(effect);
         }
+        // from now on the index or the stash are others than those that lie there
+        let first = words.first().map(String::as_str);
+        self.staged |= matches!(command, "add" | "stage" | "apply" | "mv" | "rm" | "update-index")
+            || command == "stash" && !matches!(first, Some("list" | "show" | "drop" | "clear" | "pop" | "apply"));
     }
 
     /// Paths of the work tree, by their pathspecs.
@@ -88,7 +108,7 @@ impl Shell<'_> {
             return Losses::new();
         }
         let mut losses = Losses::new();
-        if given.has(&["-f", "--force"]) {
+        if given.begins(&["-f", "--force"]) {
             losses = given.all();
         }
         losses.extend(given.options.value(&["-B"]).map(|name| given.reference(name)));
@@ -101,11 +121,15 @@ impl Shell<'_> {
                 (!given.row.permuted(before).1.is_empty(), after.get(1..).unwrap_or_default())
             }
             None => match given.operands.as_slice() {
+                // a word that is known only at run time is rather a branch
                 [first, ..] if self.is_pathspec(first) => (false, given.operands.as_slice()),
                 [_, paths @ ..] => (true, paths),
                 [] => (false, &[][..]),
             },
         };
+        if given.words.iter().any(|word| word.starts_with("--pathspec-from-file")) {
+            losses.push(("uncommitted", given.root.clone()));
+        }
         losses.extend(self.specified(if tree { "uncommitted" } else { "changes" }, &given.root, paths));
         losses
     }
@@ -125,11 +149,14 @@ impl Shell<'_> {
             return Losses::new();
         }
         let deep = staged || given.has(&["-s", "--source"]);
+        if given.words.iter().any(|word| word.starts_with("--pathspec-from-file")) {
+            return given.all();
+        }
         self.specified(if deep { "uncommitted" } else { "changes" }, &given.root, &given.operands)
     }
 
     fn cleaned(&self, given: &Given<'_>) -> Losses {
-        if !given.has(&["-f", "--force"]) || given.has(&["-n", "--dry-run", "-i", "--interactive"]) {
+        if !given.begins(&["-f", "--force"]) || given.has(&["-n", "--dry-run", "-i", "--interactive"]) {
             return Losses::new();
         }
         let what = match (given.has(&["-X"]), given.has(&["-x"])) {
@@ -145,7 +172,7 @@ impl Shell<'_> {
 
     fn removed_worktree(&self, given: &Given<'_>) -> Losses {
         match given.operands.as_slice() {
-            [remove, folders @ ..] if remove == "remove" && given.has(&["-f", "--force"]) => {
+            [remove, folders @ ..] if remove == "remove" && given.begins(&["-f", "--force"]) => {
                 folders.iter().map(|folder| ("worktree", self.path(folder))).collect()
             }
             _ => Losses::new(),
@@ -155,7 +182,7 @@ impl Shell<'_> {
 
 fn switched(given: &Given<'_>) -> Losses {
     let mut losses = Losses::new();
-    if given.has(&["-f", "--force", "--discard-changes"]) {
+    if given.begins(&["-f", "--force", "--discard-changes"]) {
         losses = given.all();
     }
     losses.extend(given.options.value(&["-C", "--force-create"]).map(|name| given.reference(name)));
@@ -169,7 +196,7 @@ fn stashed(given: &Given<'_>) -> Losses {
 
 /// Branches that are deleted or moved though they are not merged.
 fn branches(given: &Given<'_>) -> Losses {
-    let force = given.has(&["-f", "--force"]);
+    let force = given.begins(&["-f", "--force"]);
     let all = given.operands.iter();
     if given.has(&["-r", "--remotes"]) {
         return Losses::new();
