@@ -191,7 +191,10 @@ pub(super) fn names_discard(request: &str, operation: &str, path: &str, work: Op
     let removes = |objects: &[&str]| asks(&words, &DELETES, objects) || asks(&words, &DISCARDS, objects);
     let named = files(request);
     match operation {
-        "ref" if path.ends_with("/refs/stash") => removes(&["stash"]),
+        // to bring a stash back is something else
+        "ref" if path.ends_with("/refs/stash") => {
+            asks(&words, &DELETES, &["stash"]) || asks(&words, &["discard", "forget", "throw"], &["stash"])
+        }
         "ref" => removes(&[]) && words.iter().any(|word| word.starts_with("branch")) && names(request, path),
         "worktree" => removes(&[]) && names(request, path),
         "untracked" | "unversioned" | "ignored" => {
@@ -266,6 +269,7 @@ mod tests {
         assert!(names_discard("drop the stash", "ref", "/p/.git/refs/stash", None));
         assert!(!names_discard("apply what I stashed", "ref", "/p/.git/refs/stash", None));
         assert!(names_discard("remove all untracked files", "untracked", "/p", None));
+        assert!(!names_discard("bring back the work I stashed last", "ref", "/p/.git/refs/stash", None));
         assert!(names_discard("clear all my stashes", "ref", "/p/.git/refs/stash", None));
         assert!(!names_discard("remove the stash icon from the page", "changes", "/p", None));
         assert!(!names_discard("remove feat toggles from the page", "ref", "/p/.git/refs/heads/feat", None));
