@@ -159,6 +159,12 @@ fn commits_and_stashes_that_nothing_else_holds_ask() {
         "git update-ref -d refs/heads/spike",
     ];
     asked(root.path(), "tidy up", &lost, "commits of spike");
+    asked(
+        root.path(),
+        "tidy up",
+        &["git add -A && git branch -D spike", "git stash; git branch -D spike"],
+        "commits of spike",
+    );
     asked(root.path(), "tidy up", &["git branch | xargs git branch -D"], "could not be seen");
     allowed(root.path(), "delete the branch spike", &lost[..1]);
     change(root.path(), "README.md", "other\n");

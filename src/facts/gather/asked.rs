@@ -109,8 +109,10 @@ const GRADES: [(&str, &[&str]); 3] = [
 
 /// Whether the request names what an effect reads beside files, or the kind of change that it makes on another system.
 pub(super) fn names_target(request: &str, query: &EffectFacts) -> bool {
-    let words = crate::effect::words::words(request);
-    let says = |begins: &[&str]| words.iter().any(|word| begins.iter().any(|begin| word.starts_with(begin)));
+    let says = |begins: &[&str]| {
+        let words = crate::effect::words::words(request);
+        words.iter().any(|word| begins.iter().any(|begin| word.starts_with(begin)))
+    };
     match (query.verb, query.kind) {
         (Verb::Remote, _) => {
             let grade = GRADES.iter().find(|(grade, _)| *grade == query.operation);
@@ -118,7 +120,7 @@ pub(super) fn names_target(request: &str, query: &EffectFacts) -> bool {
         }
         (Verb::Dump, Kind::Resource) => says(&[query.name.as_str(), "capture", "paste", "copied"]),
         (Verb::Read, Kind::Variable) => request.contains(&query.name),
-        (Verb::Read, Kind::Path) => says(&["histor", "command"]),
+        (Verb::Read, Kind::Path) if query.name.ends_with("_history") => says(&["histor", "command"]),
         _ => false,
     }
 }

@@ -101,15 +101,8 @@ impl View<'_> {
             return (if named { Recovery::Named } else { Recovery::Unknown }, String::new());
         };
         let loss = match (query.operation.as_str(), reference) {
-            ("ref", Some(name)) if !query.is_prefix && query.detail != CHANGED => repository.commits(name),
-            // what the action itself adds or stashes before
-            ("ref", _) if !query.is_prefix && query.detail == CHANGED => {
-                repository.changes(place, true).and(|| self.untracked(&repository, place, false, true))
-            }
+            ("ref", Some(name)) if !query.is_prefix => repository.commits(name),
             ("changes", _) => repository.changes(place, false),
-            ("uncommitted", _) if query.detail == CHANGED => {
-                repository.changes(place, true).and(|| self.untracked(&repository, place, false, true))
-            }
             ("uncommitted", _) => repository.changes(place, true),
             ("untracked", _) => self.untracked(&repository, place, false, true),
             ("unversioned", _) => self.untracked(&repository, place, true, true),
@@ -117,7 +110,13 @@ impl View<'_> {
             ("worktree", _) => repository.changes(place, true).and(|| self.untracked(&repository, place, true, true)),
             _ => Loss::Unseen,
         };
-        judged(loss, named)
+        // what the action itself adds, takes out or stashes before
+        let other = query.operation == "ref" && reference != Some("refs/stash");
+        if query.detail != CHANGED || other {
+            return judged(loss, named);
+        }
+        let all = || repository.changes(place, true).and(|| self.untracked(&repository, place, false, true));
+        judged(loss.and(all), named)
     }
 
     /// What deletes a folder of a project, or all of it.
@@ -146,7 +145,7 @@ impl View<'_> {
         let place = facts.resolved.as_str();
         let loss = repository.changes(place, true).and(|| self.untracked(&repository, place, true, true));
         // with the work tree goes the repository itself
-        let whole = folder && (place == repository.work || is_below(&repository.work, place));
+        let whole = folder && place == repository.work;
         let loss = loss.and(|| if whole { repository.only_here() } else { Loss::Nothing });
         judged(loss, names_deletion(self.request, path))
     }

@@ -28,7 +28,7 @@ pub(crate) struct Remote {
 pub(crate) fn remotes(environment: &Environment, budget: &Budget, folder: &str) -> Vec<Remote> {
     let Some(repository) = Repository::around(environment, budget, folder) else { return Vec::new() };
     let settings = text(environment, &format!("{}/config", repository.common)).unwrap_or_default();
-    let known: Vec<String> = repository.references().unwrap_or_default().into_iter().map(|(name, _)| name).collect();
+    let packed = repository.packed().unwrap_or_default();
     let (mut all, mut section) = (Vec::new(), None);
     for line in settings.lines().map(str::trim) {
         if let Some(head) = line.strip_prefix('[') {
@@ -38,7 +38,8 @@ pub(crate) fn remotes(environment: &Environment, budget: &Budget, folder: &str) 
             && matches!(key.trim().to_ascii_lowercase().as_str(), "url" | "pushurl")
         {
             let tracked = format!("refs/remotes/{name}/");
-            let used = known.iter().any(|reference| reference.starts_with(&tracked));
+            let there = environment.entries(&format!("{}/{tracked}", repository.common), false);
+            let used = !there.entries.is_empty() || packed.iter().any(|(reference, _)| reference.starts_with(&tracked));
             all.push(Remote { name: name.clone(), address: value.trim().trim_matches('"').to_owned(), used });
         }
     }
@@ -49,22 +50,30 @@ impl Repository<'_> {
     /// Whether the repository has no commit yet, by the reference that `HEAD` names.
     pub(super) fn is_unborn(&self) -> bool {
         let Some(head) = text(self.environment, &format!("{}/HEAD", self.git)) else { return false };
-        head.trim().strip_prefix("ref:").is_some_and(|name| self.tip(name.trim()).is_none())
+        head.trim().strip_prefix("ref:").is_some_and(|name| self.tip(name.trim()) == Some(None))
     }
 
-    /// The commit of a reference (`refs/heads/main`), hexadecimal.
-    fn tip(&self, name: &str) -> Option<String> {
-        let loose = text(self.environment, &format!("{}/{name}", self.common));
-        loose
-            .map(|id| id.trim().to_owned())
-            .or_else(|| self.packed().into_iter().find(|(n, _)| n == name).map(|(_, id)| id))
+    /// The commit of a reference (`refs/heads/main`), hexadecimal, if there is such a reference; `None`: it could not be
+    /// seen.
+    fn tip(&self, name: &str) -> Option<Option<String>> {
+        let loose = format!("{}/{name}", self.common);
+        if self.environment.is_there(&loose)? {
+            return Some(Some(text(self.environment, &loose)?.trim().to_owned()));
+        }
+        Some(self.packed()?.into_iter().find(|(known, _)| known == name).map(|(_, id)| id))
     }
 
-    fn packed(&self) -> Vec<(String, String)> {
-        let Some(content) = text(self.environment, &format!("{}/packed-refs", self.common)) else { return Vec::new() };
-        let Ok(all) = packed::Iter::new(content.as_bytes(), Kind::Sha1) else { return Vec::new() };
+    /// The references that lie in one file; `None`: not all could be read.
+    fn packed(&self) -> Option<Vec<(String, String)>> {
+        let path = format!("{}/packed-refs", self.common);
+        if !self.environment.is_there(&path)? {
+            return Some(Vec::new());
+        }
+        let content = text(self.environment, &path)?;
+        let all = packed::Iter::new(content.as_bytes(), Kind::Sha1).ok()?;
         let known = |one: packed::Reference<'_>| (one.name.as_bstr().to_string(), one.target.to_string());
-        all.filter_map(Result::ok).map(known).take(MOST).collect()
+        let all: Vec<(String, String)> = all.take(MOST + 1).map(|one| one.ok().map(known)).collect::<Option<_>>()?;
+        (all.len() <= MOST).then_some(all)
     }
 
     /// Every reference with its commit; `None`: not all could be read.
@@ -81,21 +90,24 @@ impl Repository<'_> {
                 let name = format!("{folder}/{}", entry.name);
                 if entry.folder {
                     folders.push((name, depth + 1));
-                } else if let Some(id) = text(self.environment, &format!("{}/{name}", self.common)) {
+                } else {
+                    let id = text(self.environment, &format!("{}/{name}", self.common))?;
                     all.push((name, id.trim().to_owned()));
                 }
             }
         }
         let loose: BTreeSet<String> = all.iter().map(|(name, _)| name.clone()).collect();
-        all.extend(self.packed().into_iter().filter(|(name, _)| !loose.contains(name)));
+        all.extend(self.packed()?.into_iter().filter(|(name, _)| !loose.contains(name)));
         Some(all)
     }
 
     /// What is lost if a reference (`refs/heads/x`, `refs/stash`) is deleted or moved: its commits, unless another
     /// reference is or was at the same one.
     pub(crate) fn commits(&self, name: &str) -> Loss {
-        let Some(tip) = self.tip(name) else {
-            return if self.is_unusual() || self.is_unborn() { Loss::Unseen } else { Loss::Nothing };
+        let tip = match self.tip(name) {
+            Some(Some(tip)) => tip,
+            Some(None) if !self.is_unusual() && !self.is_unborn() => return Loss::Nothing,
+            _ => return Loss::Unseen,
         };
         let Some(all) = self.references() else { return Loss::Unseen };
         let elsewhere = |(other, id): &(String, String)| other != name && (*id == tip || self.was_at(other, &tip));
@@ -122,7 +134,7 @@ impl Repository<'_> {
     pub(super) fn head_tree(&self) -> Option<String> {
         let head = text(self.environment, &format!("{}/HEAD", self.git))?;
         let commit = match head.trim().strip_prefix("ref:") {
-            Some(name) => self.tip(name.trim())?,
+            Some(name) => self.tip(name.trim())??,
             None => head.trim().to_owned(),
         };
         let (folder, name) = commit.split_at_checked(2)?;

@@ -226,6 +226,19 @@ fn what_cannot_be_seen_is_not_nothing() {
     tree.git(&["config", "extensions.objectformat", "sha256"]);
     assert_eq!(tree.changes("/p", true), Loss::Unseen);
 
+    // references that cannot be read may be there
+    let tree = Tree::new();
+    tree.git(&["branch", "other"]);
+    tree.git(&["pack-refs", "--all"]);
+    assert_eq!(tree.commits("refs/heads/none"), Loss::Nothing);
+    std::fs::write(tree.folder().join(".git/packed-refs"), "what is this\n").unwrap();
+    assert_eq!(tree.commits("refs/heads/other"), Loss::Unseen);
+    assert_eq!(tree.with("/p", |repository| repository.only_here()), Loss::Unseen);
+    let tree = Tree::new();
+    std::fs::write(tree.folder().join(".git/refs/heads/odd"), b"\xff\xfe").unwrap();
+    assert_eq!(tree.commits("refs/heads/odd"), Loss::Unseen);
+    assert_eq!(tree.with("/p", |repository| repository.only_here()), Loss::Unseen);
+
     let tree = Tree::new();
     tree.git(&["update-index", "--split-index"]);
     tree.write("a.txt", "other\n");

@@ -101,7 +101,8 @@ impl Shell<'_> {
         self.child("git alias", |shell| shell.nested("git alias", &line, stdin.clone()))
     }
 
-    /// Adds the address of a remote that this action added, and the deletions of `git push`: a plus overwrites a remote branch, and a colon before a name deletes one.
+    /// Adds the address of a remote that this action added, and the deletions of `git push`: a plus overwrites a remote
+    /// branch, and a colon before a name deletes one.
     fn push_targets(&mut self, program: &str, words: &[String]) {
         let added = self.remotes.iter().rev().find(|(name, _)| words.contains(name));
         if let Some((_, address)) = added.cloned() {
