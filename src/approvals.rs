@@ -5,7 +5,6 @@
 //! 2. A person approves or rejects it, in a terminal or over HTTP with a token that the agent does not have.
 //! 3. If the same action is checked again and nothing that the answer is bound to has changed, an approval allows it
 //!    once, within `APPROVAL_TTL`. A rejection denies it for the same time. Any other action is asked about anew.
-//!
 //! 4. A place to which data would go, and which nobody named before, is known from the approval on, until it is revoked.
 //!
 //! Actions that policy denies never enter the queue, nor do checks that failed. The person sees the whole action and
@@ -17,6 +16,7 @@ use crate::untrusted::{redact, visible, visible_json};
 use crate::verdict::{Basis, Decision, Digests, ShownEffect, Verdict};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -98,7 +98,7 @@ pub struct PendingApproval {
 /// A place to which data may go because a person approved it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Destination {
-    /// The host, in lower case.
+    /// The host, in lower case; for mail the address; on a host that many share, the host with the owner (`github.com/a`).
     pub host: String,
     /// Who approved it first.
     pub by: String,
@@ -276,6 +276,13 @@ impl Approvals {
         Ok(found.collect::<Result<_, _>>()?)
     }
 
+    /// Whether a person approved that data goes to a place; false if the file cannot be read.
+    pub(crate) fn knows(&self, place: &str) -> bool {
+        let database = self.database();
+        let found = database.prepare_cached("SELECT 1 FROM destination WHERE host = ?1");
+        found.and_then(|mut found| found.exists(params![place])).unwrap_or(false)
+    }
+
     /// Forgets such a place, and the approvals of transfers to it that are not used yet; returns whether it was known.
     ///
     /// # Errors
@@ -330,16 +337,12 @@ fn effects(verdict: &Verdict) -> Vec<String> {
     first.iter().map(|line| visible(&redact(line)).into_owned()).collect()
 }
 
-/// The hosts to which data would go and that nobody named; constant ones only.
-fn hosts(verdict: &Verdict) -> Vec<String> {
+/// The places to which data would go and that nobody named; constant ones only.
+fn hosts(verdict: &Verdict) -> BTreeSet<String> {
     let asks = verdict.findings.iter().filter(|f| f.is_open() && f.source.to_string() == DESTINATION);
-    let places = asks.flat_map(|finding| &finding.evidence).filter_map(|evidence| evidence.about.strip_prefix("send "));
-    let hosts = places.map(|place| crate::facts::host_of(place).to_ascii_lowercase());
-    let mut hosts: Vec<String> =
-        hosts.filter(|host| !host.is_empty() && !host.contains(crate::effect::UNKNOWN_SPAN)).collect();
-    hosts.sort();
-    hosts.dedup();
-    hosts
+    let sent = asks.flat_map(|finding| &finding.evidence).filter_map(|evidence| evidence.about.strip_prefix("send "));
+    let constant = |place: &String| !place.is_empty() && !place.contains(crate::effect::UNKNOWN_SPAN);
+    sent.map(crate::facts::place_of).filter(constant).collect()
 }
 
 /// Digest of everything that an answer is bound to. The request is left out: a user who says "go on" has not asked for

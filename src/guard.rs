@@ -32,6 +32,7 @@ use crate::approvals::Approvals;
 use crate::audit::Audit;
 use crate::check::{Finding, Outcome, Stage};
 use crate::embed::Embedder;
+use crate::facts::Approved;
 use crate::learn::{self, JournalError};
 use crate::llm::Meter;
 use crate::memory::{self, Memory};
@@ -79,14 +80,6 @@ struct Inner {
     model: Option<Arc<dyn Reasoner>>,
     tools: Toolbox,
     operations: Arc<Operations>,
-}
-
-impl Inner {
-    /// Hosts to which data may go because a person approved it; none if the queue cannot be read.
-    fn known(&self) -> Vec<String> {
-        let kept = self.approvals.as_ref().and_then(|approvals| approvals.destinations().ok());
-        kept.unwrap_or_default().into_iter().map(|one| one.host).collect()
-    }
 }
 
 /// Inputs of the reasoning stages.
@@ -219,9 +212,9 @@ impl Guard {
         let job = move || {
             let _inside = span.entered();
             // the host may give its threads a small stack
-            let known = inner.known();
+            let approved = |place: &str| inner.approvals.as_ref().is_some_and(|approvals| approvals.knows(place));
             let understood = stacker::maybe_grow(STACK.0, STACK.1, || {
-                understand(&action, &context, &inner.policy, &inner.settings, operation, &known)
+                understand(&action, &context, &inner.policy, &inner.settings, operation, Approved(&approved))
             });
             (action, context, understood)
         };

@@ -27,7 +27,7 @@ use crate::effect::local::own_names;
 use crate::effect::shell::Seen;
 use crate::effect::{BROUGHT, Detail, Effect, Kind, Target, UNKNOWN_SPAN, Verb};
 use crate::machine::identity::Protected;
-use crate::machine::repository::{Budget, Remote};
+use crate::machine::repository::{Looks, Remote};
 use crate::machine::{Account, Class, Environment, Folders, PathFacts};
 use crate::net::UrlPolicy;
 use crate::policy::{EffectFacts, Known, Subject, TargetClass, TargetType};
@@ -65,10 +65,27 @@ pub struct Surroundings<'a> {
     pub ports: &'a [u16],
     /// The working folder; empty if it is not known.
     pub cwd: &'a str,
-    /// Hosts to which data may go because a person approved it.
-    pub known: &'a [String],
+    /// The places to which data may go because a person approved it.
+    pub approved: Approved<'a>,
     /// What the reading of the action has looked at.
     pub seen: Option<&'a Seen<'a>>,
+}
+
+/// Tells of a place ([`place_of`](super::place_of)) whether a person approved that data goes there. It is asked only where
+/// nothing else is known about the place.
+#[derive(Clone, Copy)]
+pub struct Approved<'a>(pub &'a dyn Fn(&str) -> bool);
+
+impl Default for Approved<'_> {
+    fn default() -> Self {
+        Self(&|_| false)
+    }
+}
+
+impl std::fmt::Debug for Approved<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Approved")
+    }
 }
 
 /// Probes the environment for the target of each effect. `urls`: the policy for fetches.
@@ -129,7 +146,7 @@ fn view<'a>(
     urls: &'a UrlPolicy,
     around: Surroundings<'a>,
 ) -> View<'a> {
-    let Surroundings { own, ports, cwd, known, seen } = around;
+    let Surroundings { own, ports, cwd, approved, seen } = around;
     let enters = |effect: &&Effect| effect.verb == Verb::List && effect.operation == "enter";
     View {
         environment: context.environment.as_ref(),
@@ -138,19 +155,19 @@ fn view<'a>(
         own,
         ports,
         cwd,
-        known,
+        approved,
         request: context.request.as_str(),
         entered: effects.iter().filter(enters).map(|effect| effect.target.name().to_owned()).collect(),
         rename: says_rename(&context.request),
         cut: RefCell::default(),
         names: OnceCell::new(),
         remotes: OnceCell::new(),
-        sets_remotes: effects.iter().any(|effect| effect.verb == Verb::Config && effect.program == "git"),
+        sets_remotes: effects.iter().any(destination::sets_remotes),
         protected: RefCell::default(),
         looked: RefCell::default(),
         seen,
         folders: Folders::default(),
-        budget: Budget::default(),
+        looks: Looks::default(),
     }
 }
 
@@ -224,7 +241,7 @@ struct View<'a> {
     own: &'a [String],
     ports: &'a [u16],
     cwd: &'a str,
-    known: &'a [String],
+    approved: Approved<'a>,
     request: &'a str,
     /// Folders that the action enters.
     entered: Vec<String>,
@@ -242,8 +259,8 @@ struct View<'a> {
     /// The paths and folders that were looked at.
     looked: RefCell<HashMap<String, PathFacts>>,
     folders: Folders,
-    /// What looks at repositories may still cost.
-    budget: Budget,
+    /// What was read of repositories.
+    looks: Looks,
     seen: Option<&'a Seen<'a>>,
 }
 

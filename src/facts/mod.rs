@@ -6,8 +6,8 @@
 mod gather;
 mod url;
 
-pub use gather::{ScreenInput, Surroundings, gather};
-pub(crate) use url::host_of;
+pub use gather::{Approved, ScreenInput, Surroundings, gather};
+pub(crate) use url::place_of;
 
 use crate::action::Context;
 use crate::effect::shell::{FileSource, Names, ReadError};

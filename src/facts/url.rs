@@ -2,6 +2,7 @@
 
 use crate::effect::Kind;
 use crate::effect::local::{is_loopback, points_inside};
+use crate::effect::shell::is_shared_host;
 use crate::effect::{Effect, FETCH, Target, UNKNOWN_SPAN};
 use crate::net::{Reason, UrlPolicy, is_metadata};
 
@@ -78,8 +79,29 @@ fn of_command(url: &str) -> Option<Reason> {
     hides.then_some(reason)
 }
 
+/// What stands for the place of a transfer in the answers of a person, in lower case: the host; for mail the address; on a
+/// host that many share, the host with the owner of what lies there.
+pub(crate) fn place_of(text: &str) -> String {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    if rest == text && text.contains('@') && !text.contains([':', '/']) {
+        return text.to_lowercase();
+    }
+    let host = host_of(text);
+    let lower = host.to_lowercase();
+    // below a shared domain everyone has a name, and on a shared host everyone has a folder
+    if !is_shared_host(&lower) && psl::suffix_str(&lower) != Some(lower.as_str()) {
+        return lower;
+    }
+    let tail = rest.split_once(host).map_or("", |(_, tail)| tail).trim_start_matches([':', '/']);
+    let mut parts = tail.split(['/', '?', '#']).filter(|part| part.parse::<u16>().is_err());
+    match parts.next() {
+        Some(owner) if !owner.is_empty() => format!("{lower}/{}", owner.to_lowercase()),
+        _ => lower,
+    }
+}
+
 /// The host of `scheme://user@host:port/path`, `user@host:path` or `host`.
-pub(crate) fn host_of(text: &str) -> &str {
+pub(super) fn host_of(text: &str) -> &str {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
@@ -91,7 +113,24 @@ pub(crate) fn host_of(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::is_here;
+    use super::{is_here, place_of};
+
+    #[test]
+    fn a_place_is_whose_it_is() {
+        for (text, place) in [
+            ("https://Drop.Example/in?x", "drop.example"),
+            ("q@drop.example", "q@drop.example"),
+            ("q@drop.example:in/", "drop.example"),
+            ("https://github.com/Acme/app.git", "github.com/acme"),
+            ("git@github.com:acme/app", "github.com/acme"),
+            ("ssh://git@github.com:22/acme/app", "github.com/acme"),
+            ("github.com", "github.com"),
+            ("https://acme.github.io/x", "acme.github.io"),
+            ("203.0.113.7:4444", "203.0.113.7"),
+        ] {
+            assert_eq!(place_of(text), place, "{text}");
+        }
+    }
 
     #[test]
     fn an_address_of_this_machine_is_told_by_its_words() {

@@ -8,7 +8,7 @@ use crate::check::{Check, Finding, Outcome, Source};
 use crate::effect::Kind;
 use crate::effect::shell::Later;
 use crate::effect::{self, Cause, Effect, Verb};
-use crate::facts::{self, ScreenInput};
+use crate::facts::{self, Approved, ScreenInput};
 use crate::policy::{self, Policy};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -42,7 +42,7 @@ pub(super) fn understand(
     policy: &Policy,
     settings: &Settings,
     operation: Operation,
-    known: &[String],
+    approved: Approved<'_>,
 ) -> Understood {
     let mut trace = operation.trace;
     let account = facts::account(context);
@@ -67,7 +67,7 @@ pub(super) fn understand(
         _ => Cow::Borrowed(""),
     };
     let around =
-        facts::Surroundings { own: &settings.own, ports: &settings.ports, cwd: &cwd, known, seen: Some(&seen) };
+        facts::Surroundings { own: &settings.own, ports: &settings.ports, cwd: &cwd, approved, seen: Some(&seen) };
     let gathered =
         debug_span!("facts").in_scope(|| facts::gather(&reading.effects, context, &account, &settings.urls, around));
 

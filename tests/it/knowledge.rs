@@ -12,6 +12,13 @@ pub fn decide(root: &Path, command: &str) -> (Decision, String) {
     decide_in(&context(root, "user"), command)
 }
 
+/// The same, on behalf of a request.
+pub fn decide_for(root: &Path, request: &str, command: &str) -> (Decision, String) {
+    let mut context = context(root, "user");
+    context.request = request.to_owned();
+    decide_in(&context, command)
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn decide_in(context: &Context, command: &str) -> (Decision, String) {
     let action = Action::Shell { command: command.to_owned(), cwd: Some("/home/user/project".into()) };

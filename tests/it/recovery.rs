@@ -1,9 +1,9 @@
 //! What a command would lose for good: the state of the repository decides, not the name of the command.
 
-use crate::guard::{context, own};
+use crate::guard::own;
 use crate::javascript::project;
-use agrail::action::Action;
-use agrail::{Decision, Guard};
+use crate::knowledge::decide_for;
+use agrail::Decision;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -49,25 +49,16 @@ fn change(root: &Path, name: &str, content: &str) {
     own(root, &path, 1000);
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn decide(root: &Path, request: &str, command: &str) -> (Decision, String) {
-    let action = Action::Shell { command: command.to_owned(), cwd: Some("/home/user/project".into()) };
-    let mut context = context(root, "user");
-    context.request = request.to_owned();
-    let verdict = Guard::builder().build().unwrap().check(&action, &context).await;
-    (verdict.decision, verdict.reason)
-}
-
 fn asked(root: &Path, request: &str, commands: &[&str], part: &str) {
     for command in commands {
-        let (decision, reason) = decide(root, request, command);
+        let (decision, reason) = decide_for(root, request, command);
         assert!(decision == Decision::Ask && reason.contains(part), "{command}: {decision} {reason}");
     }
 }
 
 fn allowed(root: &Path, request: &str, commands: &[&str]) {
     for command in commands {
-        let (decision, reason) = decide(root, request, command);
+        let (decision, reason) = decide_for(root, request, command);
         assert_eq!(decision, Decision::Allow, "{command}: {reason}");
     }
 }
@@ -104,6 +95,8 @@ fn changes_that_no_commit_holds_ask() {
         "git stash && git stash drop",
         "mkdir -p x; cd x; git reset --hard",
         "rm -rf /home/user/project",
+        "yes | git restore -p .",
+        "yes | git checkout -p",
     ];
     asked(root.path(), "fix the branch", &other, "src/main.py");
     asked(root.path(), "Don't discard my changes, run the tests", &DISCARD[..1], "src/main.py");
@@ -112,7 +105,7 @@ fn changes_that_no_commit_holds_ask() {
     allowed(
         root.path(),
         "fix the branch",
-        &["git checkout -- README.md", "git restore --staged .", "git checkout -b x"],
+        &["git checkout -- README.md", "git restore --staged .", "git checkout -b x", "git restore -p ."],
     );
 }
 

@@ -1,5 +1,6 @@
-//! Whether the request asks for what an effect destroys.
+//! Whether the request asks for what an effect destroys, reads or makes public.
 
+use crate::effect::words::words;
 use crate::effect::{Kind, Verb};
 use crate::policy::EffectFacts;
 
@@ -76,7 +77,7 @@ const CHANGES: [&str; 40] = [
 
 /// Whether the request only looks: it says so, and says nothing of a change.
 fn only_looks(request: &str) -> bool {
-    let words = crate::effect::words::words(request);
+    let words = words(request);
     let changes = |word: &String| {
         CHANGES.iter().any(|begin| word.starts_with(begin))
             || matches!(word.as_str(), "wipe" | "write" | "rid" | "undo")
@@ -90,47 +91,40 @@ pub(super) fn names(request: &str, path: &str) -> bool {
         return false;
     }
     let Some(last) = path.trim_end_matches('/').rsplit('/').next().filter(|last| last.len() > 2) else { return false };
-    let (request, last) = (request.to_lowercase(), last.to_lowercase());
-    let mut found = request.match_indices(&last);
-    found.any(|(at, _)| {
-        let letter = |c: char| c.is_alphanumeric();
-        let before = request.get(..at).and_then(|text| text.chars().next_back()).is_none_or(|c| !letter(c));
-        let after = request.get(at + last.len()..).and_then(|text| text.chars().next()).is_none_or(|c| !letter(c));
-        before && after
-    })
+    mentions(&request.to_lowercase(), &last.to_lowercase())
 }
 
-/// Beginnings of words of a request for a change of another system, by the grade of that change.
-const GRADES: [(&str, &[&str]); 3] = [
-    ("access", &["access", "admin", "allow", "authoriz", "bind", "grant", "invit", "permission", "role", "share"]),
-    ("public", &["deploy", "deprecat", "expos", "open", "public", "publish", "push", "releas", "upload", "yank"]),
-    ("spend", &["boot", "creat", "launch", "provision", "purchas", "rent", "scale", "spin", "start"]),
+/// Whether a text has a name as a word of its own.
+pub(super) fn mentions(text: &str, name: &str) -> bool {
+    let letter = |c: char| c.is_alphanumeric();
+    !name.is_empty()
+        && text.match_indices(name).any(|(at, _)| {
+            let before = text.get(..at).and_then(|text| text.chars().next_back()).is_none_or(|c| !letter(c));
+            let after = text.get(at + name.len()..).and_then(|text| text.chars().next()).is_none_or(|c| !letter(c));
+            before && after
+        })
+}
+
+/// Words of a request for a change of another system, and their objects, by the grade of that change.
+const GRADES: [(&str, &[&str], &[&str]); 3] = [
+    ("access", &["access", "admin", "authoriz", "grant", "invit", "permission", "role"], &[]),
+    (
+        "public",
+        &["deploy", "deprecat", "expos", "public", "publish", "push", "releas", "unpublish", "upload", "yank"],
+        &[],
+    ),
+    (
+        "spend",
+        &["creat", "launch", "provision", "purchas", "rent", "scal", "start"],
+        &["cluster", "database", "droplet", "instance", "machine", "node", "nodegroup", "server", "vm"],
+    ),
 ];
-
-/// Whether the request names what an effect reads beside files, or the kind of change that it makes on another system.
-pub(super) fn names_target(request: &str, query: &EffectFacts) -> bool {
-    let says = |begins: &[&str]| {
-        let words = crate::effect::words::words(request);
-        words.iter().any(|word| begins.iter().any(|begin| word.starts_with(begin)))
-    };
-    match (query.verb, query.kind) {
-        (Verb::Remote, _) => {
-            let grade = GRADES.iter().find(|(grade, _)| *grade == query.operation);
-            grade.is_some_and(|(_, begins)| says(begins)) && !only_looks(request)
-        }
-        (Verb::Dump, Kind::Resource) => says(&[query.name.as_str(), "capture", "paste", "copied"]),
-        (Verb::Read, Kind::Variable) => request.contains(&query.name),
-        (Verb::Read, Kind::Path) if query.name.ends_with("_history") => says(&["histor", "command"]),
-        _ => false,
-    }
-}
-
-/// Beginnings of words of a request that throws changes away, and what it throws away.
+/// Verbs for throwing changes away, without their endings, and the objects that they have.
 const DISCARDS: [&str; 14] = [
-    "abandon", "back", "discard", "drop", "forget", "reset", "restor", "revert", "rid", "rollback", "scrap", "throw",
-    "undo", "wipe",
+    "abandon", "backto", "discard", "drop", "forget", "reset", "restor", "revert", "rid", "rollback", "scrap", "throw",
+    "undo", "wip",
 ];
-const CHANGED: [&str; 20] = [
+const CHANGED: [&str; 19] = [
     "all",
     "change",
     "clean",
@@ -150,63 +144,123 @@ const CHANGED: [&str; 20] = [
     "them",
     "uncommitted",
     "work",
-    "working",
 ];
-/// Beginnings of words of a request that deletes files, and words for all that is not tracked.
-const DELETES: [&str; 10] = ["clean", "clear", "delet", "drop", "empt", "eras", "purg", "remov", "rid", "wipe"];
+/// Verbs for deleting files, without their endings, and words for everything that is not tracked.
+const DELETES: [&str; 10] = ["clean", "clear", "delet", "drop", "empt", "eras", "purg", "remov", "rid", "wip"];
 const UNTRACKED: [&str; 8] = ["checkout", "clone", "ignored", "repo", "repository", "tree", "untracked", "worktree"];
-/// Words before which a request says that something is not to be done.
+/// How such a word may end: `discarding`, but not `dropdown`.
+const ENDINGS: [&str; 18] =
+    ["", "d", "e", "ed", "es", "ied", "ies", "ing", "ion", "ions", "n", "ped", "ping", "s", "ted", "ting", "y", "ying"];
+/// Words before a verb by which a request says that it is not to be done.
 const NOT: [&str; 7] = ["don", "dont", "never", "no", "not", "t", "without"];
-/// How far after a word its object may be, and how far before it a denial.
+/// Words between a verb and a name by which the verb is about something else: `remove the import in src`.
+const INSIDE: [&str; 8] = ["at", "below", "from", "in", "inside", "of", "under", "within"];
+const ALL: [&str; 5] = ["all", "content", "contents", "everything", "files"];
+/// How far after a verb its object may be, and how far before it a denial.
 const NEAR: usize = 5;
 const BEFORE: usize = 3;
 
-/// Whether a request asks to do one of `verbs` with one of `objects`, both beginnings of words.
-fn asks(words: &[String], verbs: &[&str], objects: &[&str]) -> bool {
-    // `dropdown` is another word than `drop`
-    let is = |word: &String, begins: &[&str]| {
-        begins
-            .iter()
-            .any(|begin| word.strip_prefix(begin).is_some_and(|rest| rest.len() <= 4 && !rest.contains("down")))
-    };
-    words.iter().enumerate().any(|(place, word)| {
-        let before = words.get(place.saturating_sub(BEFORE)..place).unwrap_or_default();
-        let after = words.get(place + 1..words.len().min(place + 1 + NEAR)).unwrap_or_default();
-        is(word, verbs)
-            && !before.iter().any(|word| NOT.contains(&word.as_str()))
-            && (objects.is_empty() || after.iter().any(|word| is(word, objects)))
+/// The words of a request; verbs of two words are one.
+fn verbs(request: &str) -> Vec<String> {
+    let mut words = words(request);
+    let pairs: Vec<usize> = (1..words.len())
+        .rev()
+        .filter(|at| match (words.get(at - 1).map(String::as_str), words.get(*at).map(String::as_str)) {
+            (Some("roll" | "rolled" | "rolling"), Some("back")) => true,
+            (Some("back"), Some("to")) => true,
+            _ => false,
+        })
+        .collect();
+    for at in pairs {
+        let second = words.remove(at);
+        if let Some(first) = words.get_mut(at - 1) {
+            *first = format!("{}{second}", if second == "back" { "roll" } else { "back" });
+        }
+    }
+    words
+}
+
+/// Whether a word is one of some words in any form.
+fn is(word: &str, begins: &[&str]) -> bool {
+    begins.iter().any(|begin| word.strip_prefix(begin).is_some_and(|rest| ENDINGS.contains(&rest)))
+}
+
+/// The places of the verbs in a request that does not deny them.
+fn said<'w>(words: &'w [String], verbs: &'w [&str]) -> impl Iterator<Item = usize> + 'w {
+    words.iter().enumerate().filter(|(_, word)| is(word, verbs)).map(|(at, _)| at).filter(|at| {
+        let before = words.get(at.saturating_sub(BEFORE)..*at).unwrap_or_default();
+        !before.iter().any(|word| NOT.contains(&word.as_str()))
     })
 }
 
-/// Whether the request asks to delete what is at a path.
+/// Whether one of some objects follows the word at a place; no objects: anything does.
+fn has_object(words: &[String], at: usize, objects: &[&str]) -> bool {
+    objects.is_empty() || words.iter().skip(at + 1).take(NEAR).any(|word| is(word, objects))
+}
+
+/// Whether a request says one of `verbs`, with one of `objects` after it.
+fn asks(words: &[String], verbs: &[&str], objects: &[&str]) -> bool {
+    said(words, verbs).any(|at| has_object(words, at, objects))
+}
+
+/// Whether the request names what an effect reads beside files, or the kind of change that it makes on another system.
+pub(super) fn names_target(request: &str, query: &EffectFacts) -> bool {
+    match (query.verb, query.kind) {
+        (Verb::Remote, _) => {
+            let words = words(request);
+            // `explain how to publish it` does not ask to publish it
+            let looks = |at: usize| words.iter().take(at).any(|word| LOOKS.contains(&word.as_str()));
+            let mut grades = GRADES.iter().filter(|(grade, ..)| *grade == query.operation);
+            grades
+                .any(|(_, verbs, objects)| said(&words, verbs).any(|at| has_object(&words, at, objects) && !looks(at)))
+        }
+        (Verb::Dump, Kind::Resource) => {
+            words(request).iter().any(|word| is(word, &[&query.name, "captur", "copied", "paste", "screenshot"]))
+        }
+        (Verb::Read, Kind::Variable) => request.contains(&query.name),
+        (Verb::Read, Kind::Path) if query.name.ends_with("_history") => {
+            words(request).iter().any(|word| is(word, &["command", "histor"]))
+        }
+        _ => false,
+    }
+}
+
+/// Whether the request asks to delete the file or folder at a path and calls it by its name.
 pub(super) fn names_deletion(request: &str, path: &str) -> bool {
-    let words = crate::effect::words::words(request);
-    let verbs = ["recreat", "regenerat", "replac", "reset", "rm", "start", "trash"];
-    (asks(&words, &DELETES, &[]) || asks(&words, &verbs, &[])) && names(request, path)
+    let (all, name) = (words(request), words(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()));
+    let verbs = [&DELETES[..], &["recreat", "regenerat", "rm", "trash"]].concat();
+    !name.is_empty()
+        && said(&all, &verbs).any(|at| {
+            let after = all.get(at + 1..).unwrap_or_default();
+            (0..=NEAR.min(after.len())).any(|skip| {
+                let (between, rest) = after.split_at(skip);
+                let has = |list: &[&str]| between.iter().any(|word| list.contains(&word.as_str()));
+                rest.starts_with(&name) && (!has(&INSIDE) || has(&ALL))
+            })
+        })
 }
 
 /// Whether the request asks to throw away what a version control system does not hold. If the request names files, only
 /// what it names is asked for; commits of a branch or a stash have to be named.
 /// `operation`: of the effect. `path`: its target. `work`: the folder of the repository.
-pub(super) fn names_discard(request: &str, operation: &str, path: &str, work: Option<&str>) -> bool {
-    let words = crate::effect::words::words(request);
+pub(super) fn names_discard(request: &str, operation: &str, path: &str, work: &str) -> bool {
+    let (words, named) = (verbs(request), files(request));
     let removes = |objects: &[&str]| asks(&words, &DELETES, objects) || asks(&words, &DISCARDS, objects);
-    let named = files(request);
     match operation {
         // to bring a stash back is something else
         "ref" if path.ends_with("/refs/stash") => {
             asks(&words, &DELETES, &["stash"]) || asks(&words, &["discard", "forget", "throw"], &["stash"])
         }
         "ref" => removes(&[]) && words.iter().any(|word| word.starts_with("branch")) && names(request, path),
-        "worktree" => removes(&[]) && names(request, path),
+        "worktree" => names_deletion(request, path),
         "untracked" | "unversioned" | "ignored" => {
             removes(&["untracked", "ignored"])
                 || asks(&words, &["clean"], &UNTRACKED)
-                || asks(&words, &DELETES, &[]) && names(request, path) && !named.is_empty()
-                || named.is_empty() && asks(&words, &DISCARDS, &["everything", "all"])
+                || names_deletion(request, path)
+                || named.is_empty() && asks(&words, &DISCARDS, &["all", "everything"])
         }
         _ if named.is_empty() => asks(&words, &DISCARDS, &CHANGED),
-        _ => asks(&words, &DISCARDS, &[]) && covers(&named, path, work),
+        _ => asks(&words, &DISCARDS, &[]) && named.iter().any(|file| covers(file, path, work)),
     }
 }
 
@@ -226,24 +280,23 @@ fn files(request: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Whether a path is one of the files or below one; all paths are, if no file is named.
-fn covers(files: &[&str], path: &str, work: Option<&str>) -> bool {
+/// Whether a path is a file that the request names, or below one.
+fn covers(file: &str, path: &str, work: &str) -> bool {
     let path = path.trim_end_matches('/');
-    let inside = work.and_then(|work| path.strip_prefix(work)).unwrap_or(path).trim_matches('/');
-    let is = |file: &&str| {
-        let file = file.trim_matches('/');
-        inside == file || inside.ends_with(&format!("/{file}")) || inside.starts_with(&format!("{file}/"))
-    };
-    files.is_empty() || files.iter().any(is)
+    let inside = path.strip_prefix(work).unwrap_or(path).trim_matches('/');
+    let file = file.trim_matches('/');
+    inside == file || inside.ends_with(&format!("/{file}")) || inside.starts_with(&format!("{file}/"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{names, names_deletion, names_discard};
+    use super::{names, names_deletion, names_discard, names_target};
+    use crate::effect::{Kind, Verb};
+    use crate::policy::EffectFacts;
 
     #[test]
     fn a_request_that_names_files_asks_for_those_alone() {
-        let asks = |request: &str, path: &str| names_discard(request, "changes", path, Some("/p"));
+        let asks = |request: &str, path: &str| names_discard(request, "changes", path, "/p");
         assert!(asks("discard my local changes", "/p"));
         assert!(asks("Undo what I did in src/a.py.", "/p/src/a.py"));
         assert!(asks("revert src/", "/p/src/a.py"));
@@ -259,6 +312,10 @@ mod tests {
             "add an undo button",
             "fix the dropdown menu",
             "restore the backup feature test",
+            "reset the header of the table",
+            "fix the backend file",
+            "back up all my work",
+            "drop the items table",
         ] {
             assert!(!asks(other, "/p"), "{other}");
         }
@@ -266,21 +323,42 @@ mod tests {
 
     #[test]
     fn branches_and_stashes_are_named() {
-        assert!(names_discard("delete the branch old-ui", "ref", "/p/.git/refs/heads/old-ui", None));
-        assert!(!names_discard("delete merged branches", "ref", "/p/.git/refs/heads/old-ui", None));
-        assert!(names_discard("drop the stash", "ref", "/p/.git/refs/stash", None));
-        assert!(!names_discard("apply what I stashed", "ref", "/p/.git/refs/stash", None));
-        assert!(names_discard("remove all untracked files", "untracked", "/p", None));
-        assert!(!names_discard("bring back the work I stashed last", "ref", "/p/.git/refs/stash", None));
-        assert!(names_discard("clear all my stashes", "ref", "/p/.git/refs/stash", None));
-        assert!(!names_discard("remove the stash icon from the page", "changes", "/p", None));
-        assert!(!names_discard("remove feat toggles from the page", "ref", "/p/.git/refs/heads/feat", None));
+        assert!(names_discard("delete the branch old-ui", "ref", "/p/.git/refs/heads/old-ui", "/p"));
+        assert!(!names_discard("delete merged branches", "ref", "/p/.git/refs/heads/old-ui", "/p"));
+        assert!(names_discard("drop the stash", "ref", "/p/.git/refs/stash", "/p"));
+        assert!(!names_discard("apply what I stashed", "ref", "/p/.git/refs/stash", "/p"));
+        assert!(names_discard("remove all untracked files", "untracked", "/p", "/p"));
+        assert!(!names_discard("bring back the work I stashed last", "ref", "/p/.git/refs/stash", "/p"));
+        assert!(names_discard("clear all my stashes", "ref", "/p/.git/refs/stash", "/p"));
+        assert!(!names_discard("remove the stash icon from the page", "changes", "/p", "/p"));
+        assert!(!names_discard("remove feat toggles from the page", "ref", "/p/.git/refs/heads/feat", "/p"));
         for other in ["clean the build folder", "remove the unused import from the repository", "clear the cache"] {
-            assert!(!names_discard(other, "unversioned", "/p", None), "{other}");
+            assert!(!names_discard(other, "unversioned", "/p", "/p"), "{other}");
         }
         assert!(names_deletion("delete the folder src", "/p/src"));
+        assert!(names_deletion("clear everything in src/", "/p/src"));
+        for other in
+            ["please don't remove src", "fix the bug in src", "remove the unused import in src", "replace a in src"]
+        {
+            assert!(!names_deletion(other, "/p/src"), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_graded_change_is_asked_for_by_its_verb() {
+        let asked = |request: &str, grade: &str| {
+            let mut query = EffectFacts::new(Verb::Remote, Kind::Remote, "x");
+            query.operation = grade.to_owned();
+            names_target(request, &query)
+        };
+        assert!(asked("Publish the package", "public") && asked("grant Ann read access", "access"));
+        assert!(asked("create a cluster of three nodes", "spend"));
+        assert!(!asked("don't publish it yet, run the tests", "public"));
+        assert!(!asked("create a report", "spend") && !asked("bootstrap the page", "spend"));
         assert!(
-            !names_deletion("please don't remove src", "/p/src") && !names_deletion("fix the bug in src", "/p/src")
+            !asked("explain how to publish it", "public")
+                && !asked("what does the role do?", "access")
+                && !asked("publish it", "secret")
         );
     }
 

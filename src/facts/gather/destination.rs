@@ -1,9 +1,10 @@
 //! Where an effect connects or sends data to, and how well that place is known.
 
 use super::View;
+use super::asked::mentions;
 use crate::effect::shell::is_public_registry;
 use crate::effect::{Effect, Kind, UNKNOWN_SPAN, Verb};
-use crate::facts::url::{host_of, is_here};
+use crate::facts::url::{host_of, is_here, place_of};
 use crate::machine::Class;
 use crate::machine::repository::Remote;
 use crate::policy::{Destination, EffectFacts, Known};
@@ -12,37 +13,9 @@ use crate::policy::{Destination, EffectFacts, Known};
 const REMOTE: &str = "remote";
 /// Shortest part of a host name that counts as a name in the request.
 const SHORTEST: usize = 3;
-/// Domains below which a service gives everyone a name: only the whole name says whose it is.
-const HOSTED: [&str; 22] = [
-    "amazonaws.com",
-    "appspot.com",
-    "azurewebsites.net",
-    "cloudfront.net",
-    "firebaseapp.com",
-    "fly.dev",
-    "github.io",
-    "gitlab.io",
-    "glitch.me",
-    "googleapis.com",
-    "herokuapp.com",
-    "netlify.app",
-    "ngrok-free.app",
-    "ngrok.io",
-    "onrender.com",
-    "pages.dev",
-    "repl.co",
-    "surge.sh",
-    "trycloudflare.com",
-    "vercel.app",
-    "web.app",
-    "windows.net",
-];
 /// Words of requests that name no place.
 const COMMON: [&str; 14] =
     ["api", "app", "build", "code", "data", "docs", "example", "file", "home", "http", "mail", "server", "test", "web"];
-/// Second-level labels below which registrars hand out names.
-const SECOND: [&str; 8] = ["ac", "co", "com", "edu", "gov", "net", "ne", "org"];
-
 impl View<'_> {
     /// How well the place of a connection or of a transfer is known.
     pub(super) fn destination(&self, effect: &Effect) -> Destination {
@@ -67,31 +40,31 @@ impl View<'_> {
         if self.asks_for(&host) || self.asks_for_service(&effect.program) && !host.contains('.') {
             return Destination::Named;
         }
-        if self.known.contains(&host) { Destination::Known } else { Destination::New }
+        if (self.approved.0)(&place_of(name)) { Destination::Known } else { Destination::New }
     }
 
     /// A remote of the repository around the working folder, by its name or by its address; `None`: it is none. One with
     /// which nothing was ever exchanged is as new as its address.
     fn of_remote(&self, name: &str) -> Option<Destination> {
-        let find = |environment| crate::machine::repository::remotes(environment, &self.budget, self.cwd);
+        let find = |environment| crate::machine::repository::remotes(environment, &self.looks, self.cwd);
         let remotes = self.remotes.get_or_init(|| self.environment.map(find).unwrap_or_default());
         let usual = if name == REMOTE { "origin" } else { name };
         let same = |one: &&Remote| one.name == usual || plain(&one.address) == plain(name);
         let found: Vec<&Remote> = remotes.iter().filter(same).collect();
-        if found.is_empty() {
-            // git refuses a name that it does not know, if the action does not set it
-            let word = !name.contains(['/', ':', '.', UNKNOWN_SPAN]);
-            return word.then_some(if self.sets_remotes && name != REMOTE {
-                Destination::New
-            } else {
-                Destination::Remote
-            });
-        }
-        Some(if found.iter().any(|one| one.used) {
+        let any = |is: &dyn Fn(&Remote) -> bool| found.iter().any(|one| is(one));
+        Some(if found.is_empty() {
+            if name.contains(['/', ':', '.', UNKNOWN_SPAN]) {
+                return None;
+            }
+            // a name that is no remote here may be one where the action goes, or one that it sets; where there is none at
+            // all, git refuses it
+            let refused = name == REMOTE || remotes.is_empty() && !self.sets_remotes;
+            if refused { Destination::Remote } else { Destination::New }
+        } else if any(&|one| one.used) {
             Destination::Remote
-        } else if found.iter().any(|one| self.asks_for(&host_of(&one.address).to_ascii_lowercase())) {
+        } else if any(&|one| self.asks_for(&host_of(&one.address).to_lowercase())) {
             Destination::Named
-        } else if found.iter().any(|one| self.known.contains(&host_of(&one.address).to_ascii_lowercase())) {
+        } else if any(&|one| (self.approved.0)(&place_of(&one.address))) {
             Destination::Known
         } else {
             Destination::New
@@ -104,28 +77,24 @@ impl View<'_> {
         if host.len() >= SHORTEST && mentions(&request, host) {
             return true;
         }
-        if HOSTED.iter().any(|domain| host.ends_with(domain)) {
-            return false;
-        }
-        let labels: Vec<&str> = host.split('.').collect();
-        let keep = match labels.as_slice() {
-            // an address of numbers has no domain
-            [.., last] if last.chars().all(|c| c.is_ascii_digit()) => return false,
-            [_, second, end] if end.len() == 2 && SECOND.contains(second) => 3,
-            [_, .., second, end] if end.len() == 2 && SECOND.contains(second) => 3,
-            [_, _, ..] => 2,
-            _ => return false,
-        };
-        let domain = labels.get(labels.len() - keep..).unwrap_or_default();
-        let word = domain.first().copied().unwrap_or_default();
-        mentions(&request, &domain.join("."))
-            || word.len() >= SHORTEST && !COMMON.contains(&word) && mentions(&request, word)
+        // an address of numbers has no domain
+        let numbers = host.starts_with('[') || host.rsplit('.').next().is_some_and(|last| last.parse::<u32>().is_ok());
+        let Some(domain) = psl::domain_str(host).filter(|_| !numbers) else { return false };
+        let word = domain.split('.').next().unwrap_or_default();
+        mentions(&request, domain) || word.len() >= SHORTEST && !COMMON.contains(&word) && mentions(&request, word)
     }
 
     /// Whether the request names the program, whose service is the place.
     fn asks_for_service(&self, program: &str) -> bool {
         program.len() >= SHORTEST && mentions(&self.request.to_lowercase(), &program.to_ascii_lowercase())
     }
+}
+
+/// Whether an effect may change the remotes of a repository.
+pub(super) fn sets_remotes(effect: &Effect) -> bool {
+    effect.verb == Verb::Config && effect.program == "git"
+        || matches!(effect.verb, Verb::Write | Verb::Append | Verb::Overwrite)
+            && effect.target.name().ends_with("/.git/config")
 }
 
 /// Whether an effect reads data of the user or of a project, which a transfer of the same action may carry.
@@ -175,15 +144,4 @@ fn plain(address: &str) -> String {
     let rest = rest.split_once('@').filter(|(user, _)| !user.contains('/')).map_or(rest, |(_, rest)| rest);
     let rest = rest.trim_end_matches('/').trim_end_matches(".git");
     rest.replacen(':', "/", 1).to_ascii_lowercase()
-}
-
-/// Whether a text has a name as a word of its own.
-fn mentions(text: &str, name: &str) -> bool {
-    let part = |c: char| c.is_alphanumeric();
-    !name.is_empty()
-        && text.match_indices(name).any(|(at, _)| {
-            let before = text.get(..at).and_then(|text| text.chars().next_back()).is_none_or(|c| !part(c));
-            let after = text.get(at + name.len()..).and_then(|text| text.chars().next()).is_none_or(|c| !part(c));
-            before && after
-        })
 }

@@ -88,7 +88,6 @@ impl View<'_> {
 
     /// What an effect of a version control system would throw away.
     fn discarded(&self, query: &EffectFacts, path: &str, facts: &PathFacts) -> (Recovery, String) {
-        let named = names_discard(self.request, &query.operation, &query.name, self.work_tree(path).as_deref());
         let (place, reference) = match path.split_once("/.git/").filter(|_| query.operation == "ref") {
             Some((work, name)) => (work, Some(name)),
             None => (facts.resolved.as_str(), None),
@@ -97,7 +96,10 @@ impl View<'_> {
         if self.environment.is_some_and(|environment| environment.is_there(place) == Some(false)) {
             return (Recovery::None, String::new());
         }
-        let Some(repository) = self.environment.and_then(|e| Repository::around(e, &self.budget, place)) else {
+        let repository = self.environment.and_then(|e| Repository::around(e, &self.looks, place));
+        let work = repository.as_ref().map_or("", |repository| repository.work.as_str());
+        let named = names_discard(self.request, &query.operation, &query.name, work);
+        let Some(repository) = repository else {
             return (if named { Recovery::Named } else { Recovery::Unknown }, String::new());
         };
         let loss = match (query.operation.as_str(), reference) {
@@ -126,7 +128,7 @@ impl View<'_> {
         let folder = !query.is_prefix && query.target_type == TargetType::Directory;
         let whole = query.recursive && (folder || query.is_prefix && query.name.ends_with("/*"));
         let Some(environment) = self.environment.filter(|_| whole && !self.is_made_again(path)) else { return nothing };
-        let Some(repository) = Repository::around(environment, &self.budget, &facts.resolved) else {
+        let Some(repository) = Repository::around(environment, &self.looks, &facts.resolved) else {
             // a working folder without version control
             let cwd = self.cwd.trim_end_matches('/');
             let home = self.account.home.trim_end_matches('/');
@@ -169,7 +171,7 @@ impl View<'_> {
 
     /// The folder of the repository around a path.
     fn work_tree(&self, path: &str) -> Option<String> {
-        Some(Repository::around(self.environment?, &self.budget, path)?.work)
+        Some(Repository::around(self.environment?, &self.looks, path)?.work)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What `.gitignore` files exclude.
 
-use super::{Repository, text};
+use super::{Repository, TEXT};
 use gix_ignore::Search;
 use gix_ignore::glob::pattern::Case;
 use gix_ignore::search::Ignore;
@@ -12,34 +12,32 @@ pub(super) struct Ignored {
 }
 
 impl Repository<'_> {
-    /// The patterns of the user, of the repository, and of each folder from the work tree down to `under`.
+    /// The patterns of the user, of the repository, and of each folder of the work tree around a path.
     /// `home`: the user's home.
-    pub(super) fn ignored(&self, home: &str, under: &str) -> Ignored {
+    pub(super) fn ignored(&self, home: &str, path: &str) -> Ignored {
         let mut ignored = Ignored { patterns: Search::default() };
         for file in [format!("{home}/.config/git/ignore"), format!("{}/info/exclude", self.common)] {
             self.add(&mut ignored, &file, None);
         }
-        self.enter(&mut ignored, "");
-        for (at, _) in under.match_indices('/') {
-            self.enter(&mut ignored, under.get(..at).unwrap_or_default());
+        if !path.is_empty() {
+            self.enter(&mut ignored, "");
         }
-        if !under.is_empty() {
-            self.enter(&mut ignored, under);
+        for (at, _) in path.match_indices('/') {
+            self.enter(&mut ignored, path.get(..at).unwrap_or_default());
         }
         ignored
     }
 
     /// Adds the patterns of a folder of the work tree.
     pub(super) fn enter(&self, ignored: &mut Ignored, folder: &str) {
-        let place = if folder.is_empty() { self.work.clone() } else { format!("{}/{folder}", self.work) };
-        self.add(ignored, &format!("{place}/.gitignore"), Some(&self.work));
+        self.add(ignored, &format!("{}/.gitignore", self.place(folder)), Some(&self.work));
     }
 
     fn add(&self, ignored: &mut Ignored, file: &str, root: Option<&str>) {
-        if let Some(content) = text(self.environment, file) {
+        // patterns that cannot be read or added ignore nothing
+        if let Ok(content) = self.environment.read_script(file, TEXT) {
             let parse = Ignore { support_precious: false };
-            // patterns that cannot be added ignore nothing
-            let _ = ignored.patterns.add_patterns_buffer(content.as_bytes(), file, root.map(Path::new), parse);
+            let _ = ignored.patterns.add_patterns_buffer(&content, file, root.map(Path::new), parse);
         }
     }
 }

@@ -8,6 +8,7 @@ use gix_index::{Entry, State, decode};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, Statx, StatxFlags};
 use rustix::io::Errno;
+use std::rc::Rc;
 
 /// Most memory that one list of an index may take, in bytes.
 const MEMORY: usize = 256 * 1024 * 1024;
@@ -19,23 +20,37 @@ pub(super) enum Index {
     /// There is none: nothing was ever added or checked out.
     None,
     Of(Box<State>),
+    /// It cannot be read, or settings change what it means.
     Unseen,
 }
 
 impl Repository<'_> {
-    pub(super) fn index(&self) -> Index {
+    /// The index; it is read once.
+    pub(super) fn index(&self) -> Rc<Index> {
+        let path = format!("{}/index", self.git);
+        if let Some(known) = self.looks.indexes.borrow().get(&path) {
+            return Rc::clone(known);
+        }
+        let index = Rc::new(self.read_index(&path));
+        self.looks.indexes.borrow_mut().insert(path, Rc::clone(&index));
+        index
+    }
+
+    fn read_index(&self, path: &str) -> Index {
         if self.is_unusual() {
             return Index::Unseen;
         }
-        let path = format!("{}/index", self.git);
-        let content = match self.environment.read_script(&path, INDEX) {
+        let content = match self.environment.read_script(path, INDEX) {
             Ok(content) => content,
             Err(error) if is_absent(&error) => return Index::None,
             Err(_) => return Index::Unseen,
         };
-        let Some((_, seconds, nanos, _)) = probe::stamp(&self.environment.inner.folder, &path) else {
+        let Some((_, seconds, nanos, _)) = probe::stamp(&self.environment.inner.folder, path) else {
             return Index::Unseen;
         };
+        if self.looks.bytes(content.len()).is_none() {
+            return Index::Unseen;
+        }
         let options = decode::Options {
             thread_limit: Some(1),
             min_extension_block_in_bytes_for_threading: usize::MAX,
@@ -52,7 +67,8 @@ impl Repository<'_> {
     /// The files at or below a path whose content no commit holds. `staged`: changes that are in the index count, too.
     pub(crate) fn changes(&self, path: &str, staged: bool) -> Loss {
         let Some(under) = self.relative(path) else { return Loss::Unseen };
-        let index = match self.index() {
+        let index = self.index();
+        let index = match &*index {
             Index::Unseen => return Loss::Unseen,
             // no commit holds what is in the folder
             Index::None if self.is_unborn() => return self.everything(path),
@@ -60,11 +76,11 @@ impl Repository<'_> {
             Index::Of(index) => index,
         };
         if staged && self.is_unborn() {
-            let all = index.entries().iter().map(|entry| entry.path(&index).to_string());
+            let all = index.entries().iter().map(|entry| entry.path(index).to_string());
             return Loss::of(all.filter(|path| is_under(path, under)).take(NAMED + 1).collect());
         }
-        let committed = if staged { self.staged(&index, under) } else { Loss::Nothing };
-        match self.changed(&index, under) {
+        let committed = if staged { self.staged(index, under) } else { Loss::Nothing };
+        match self.changed(index, under) {
             Some(names) if names.is_empty() => committed,
             Some(names) => Loss::of(names),
             None => Loss::Unseen,
@@ -96,9 +112,8 @@ impl Repository<'_> {
             }
             let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
             if folder.as_ref().is_none_or(|(known, _)| known != parent) {
-                let place = format!("{}/{parent}", self.work);
-                folder =
-                    Some((parent.to_owned(), probe::open(&self.environment.inner.folder, &place, probe::LOOK).ok()));
+                let place = probe::open(&self.environment.inner.folder, &self.place(parent), probe::LOOK);
+                folder = Some((parent.to_owned(), place.ok()));
             }
             let Some((_, Some(place))) = &folder else { continue };
             match self.is_changed(index, entry, place, name, path) {
@@ -117,7 +132,7 @@ impl Repository<'_> {
 
     /// Whether a file differs from its entry; a file that is gone does not. `None`: it cannot be seen.
     fn is_changed(&self, index: &State, entry: &Entry, folder: &OwnedFd, name: &str, path: &str) -> Option<bool> {
-        self.budget.entry()?;
+        self.looks.entry()?;
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
         let found = match rustix::fs::statx(folder, name, flags, StatxFlags::BASIC_STATS) {
             Ok(found) => found,
@@ -140,10 +155,9 @@ impl Repository<'_> {
         let content = if link {
             rustix::fs::readlinkat(folder, name, Vec::new()).ok()?.into_bytes()
         } else {
-            let full = format!("{}/{path}", self.work);
-            self.environment.read_script(&full, HASHED).ok()?
+            self.environment.read_script(&self.place(path), HASHED).ok()?
         };
-        self.budget.bytes(content.len())?;
+        self.looks.bytes(content.len())?;
         Some(blob(&content)? != entry.id)
     }
 

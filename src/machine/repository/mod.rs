@@ -5,7 +5,7 @@
 //!    filter runs, no object is unpacked.
 //! 2. A file is unchanged if its size and its time are those of the index; if only the time differs, or the file is as
 //!    young as the index, its content is hashed, as git does.
-//! 3. Files, bytes and time are bounded ([`Budget`]). What could not be seen is [`Loss::Unseen`], never nothing.
+//! 3. Files, bytes and time are bounded ([`Looks`]). What could not be seen is [`Loss::Unseen`], never nothing.
 
 mod ignored;
 mod index;
@@ -17,7 +17,10 @@ pub(crate) use untracked::Wanted;
 
 use super::identity::Named;
 use super::{Environment, ReadError};
-use std::cell::Cell;
+use index::Index;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Longest index that is read, in bytes; about 150 000 files.
@@ -60,25 +63,27 @@ impl Loss {
     }
 }
 
-/// What one look at repositories may cost.
-#[derive(Debug)]
-pub(crate) struct Budget {
+/// What one check has read of repositories, and what further looks may cost.
+pub(crate) struct Looks {
     entries: Cell<usize>,
     bytes: Cell<usize>,
     until: Instant,
+    /// The indexes, by their path.
+    indexes: RefCell<HashMap<String, Rc<Index>>>,
 }
 
-impl Default for Budget {
+impl Default for Looks {
     fn default() -> Self {
         Self {
             entries: Cell::new(100_000),
-            bytes: Cell::new(32 * 1024 * 1024),
+            bytes: Cell::new(48 * 1024 * 1024),
             until: Instant::now() + Duration::from_secs(1),
+            indexes: RefCell::default(),
         }
     }
 }
 
-impl Budget {
+impl Looks {
     fn entry(&self) -> Option<()> {
         let left = self.entries.get().checked_sub(1).filter(|left| left % 64 != 0 || Instant::now() < self.until)?;
         self.entries.set(left);
@@ -92,10 +97,9 @@ impl Budget {
 }
 
 /// A repository and one of its work trees.
-#[derive(Debug)]
 pub(crate) struct Repository<'a> {
     environment: &'a Environment,
-    budget: &'a Budget,
+    looks: &'a Looks,
     /// The folder of the work tree, without a slash at the end.
     pub(crate) work: String,
     /// The folder with `HEAD` and `index` of this work tree.
@@ -106,29 +110,35 @@ pub(crate) struct Repository<'a> {
 
 impl<'a> Repository<'a> {
     /// The repository in the nearest folder at or above a path (absolute, links resolved) that has one.
-    pub(crate) fn around(environment: &'a Environment, budget: &'a Budget, path: &str) -> Option<Self> {
+    pub(crate) fn around(environment: &'a Environment, looks: &'a Looks, path: &str) -> Option<Self> {
         let path = path.trim_end_matches('/');
         let folders = std::iter::successors(Some(path), |folder| Some(folder.rsplit_once('/')?.0)).take(ABOVE);
-        let mut found = folders.filter(|folder| !folder.is_empty() && !folder.ends_with("/.git"));
-        found.find_map(|folder| Self::at(environment, budget, folder))
+        let mut folders = folders.filter(|folder| !folder.is_empty() && !folder.ends_with("/.git"));
+        // a `.git` that cannot be looked at may be one
+        let found = folders.find_map(|folder| match Self::at(environment, looks, folder) {
+            Some(None) => None,
+            found => Some(found.flatten()),
+        });
+        found.flatten()
     }
 
-    fn at(environment: &'a Environment, budget: &'a Budget, work: &str) -> Option<Self> {
+    /// The repository of exactly this folder, if it has one; `None`: that could not be seen.
+    fn at(environment: &'a Environment, looks: &'a Looks, work: &str) -> Option<Option<Self>> {
         let place = format!("{work}/.git");
-        let git = match environment.named(&place)? {
-            Named::Folder => place,
-            _ if environment.is_folder(&place) == Some(true) => place,
+        let git = match environment.named(&place) {
+            Some(Named::Folder) => place,
+            _ if environment.is_folder(&place)? => place,
+            _ if !environment.is_there(&place)? => return Some(None),
             // of a linked work tree or a submodule
-            _ => {
-                let text = text(environment, &place)?;
-                joined(work, text.trim().strip_prefix("gitdir:")?.trim())
-            }
+            _ => joined(work, text(environment, &place)?.trim().strip_prefix("gitdir:")?.trim()),
         };
         // without it, git takes the folder for none
-        environment.is_there(&format!("{git}/HEAD")).filter(|there| *there)?;
+        if !environment.is_there(&format!("{git}/HEAD"))? {
+            return Some(None);
+        }
         let common = text(environment, &format!("{git}/commondir"));
         let common = common.map_or_else(|| git.clone(), |folder| joined(&git, folder.trim()));
-        Some(Self { environment, budget, work: work.to_owned(), git, common })
+        Some(Some(Self { environment, looks, work: work.to_owned(), git, common }))
     }
 
     /// A path relative to the work tree; `None`: it lies elsewhere.
@@ -137,10 +147,23 @@ impl<'a> Repository<'a> {
         if rest.is_empty() { Some("") } else { rest.strip_prefix('/') }
     }
 
+    /// A path of the work tree, absolute.
+    fn place(&self, relative: &str) -> String {
+        if relative.is_empty() { self.work.clone() } else { format!("{}/{relative}", self.work) }
+    }
+
     /// Whether settings change what an index or a work tree means: other hashes, another folder.
     fn is_unusual(&self) -> bool {
-        let own = |file: &str| text(self.environment, &format!("{}/{file}", self.common));
-        let settings = own("config").unwrap_or_default() + &own("config.worktree").unwrap_or_default();
+        let own = |file: &str| {
+            let settings = self.environment.read_script(&format!("{}/{file}", self.common), TEXT);
+            match settings {
+                Ok(settings) => Some(String::from_utf8_lossy(&settings).into_owned()),
+                Err(error) => is_absent(&error).then(String::new),
+            }
+        };
+        let Some(settings) = own("config").zip(own("config.worktree")).map(|(one, other)| one + "\n" + &other) else {
+            return true;
+        };
         settings.lines().any(|line| {
             let (key, value) = line.split_once('=').unwrap_or((line, ""));
             match key.trim().to_ascii_lowercase().as_str() {

@@ -1,6 +1,6 @@
 //! Which commits only one reference keeps.
 
-use super::{Budget, Loss, Repository, text};
+use super::{Looks, Loss, Repository, text};
 use crate::machine::Environment;
 use gix_index::hash::Kind;
 use gix_ref::file::log::iter::forward;
@@ -25,8 +25,8 @@ pub(crate) struct Remote {
 }
 
 /// The remotes of the repository around a folder, one for each of their addresses.
-pub(crate) fn remotes(environment: &Environment, budget: &Budget, folder: &str) -> Vec<Remote> {
-    let Some(repository) = Repository::around(environment, budget, folder) else { return Vec::new() };
+pub(crate) fn remotes(environment: &Environment, looks: &Looks, folder: &str) -> Vec<Remote> {
+    let Some(repository) = Repository::around(environment, looks, folder) else { return Vec::new() };
     let settings = text(environment, &format!("{}/config", repository.common)).unwrap_or_default();
     let packed = repository.packed().unwrap_or_default();
     let (mut all, mut section) = (Vec::new(), None);
@@ -86,7 +86,7 @@ impl Repository<'_> {
                 return None;
             }
             for entry in listing.entries {
-                self.budget.entry()?;
+                self.looks.entry()?;
                 let name = format!("{folder}/{}", entry.name);
                 if entry.folder {
                     folders.push((name, depth + 1));

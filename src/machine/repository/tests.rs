@@ -44,8 +44,8 @@ impl Tree {
     }
 
     fn with<T>(&self, path: &str, look: impl FnOnce(&Repository<'_>) -> T) -> T {
-        let budget = Budget::default();
-        look(&Repository::around(&self.environment, &budget, path).unwrap())
+        let looks = Looks::default();
+        look(&Repository::around(&self.environment, &looks, path).unwrap())
     }
 
     fn changes(&self, path: &str, staged: bool) -> Loss {
@@ -142,6 +142,9 @@ fn untracked_files_count_unless_they_are_ignored_or_made_again() {
     tree.git(&["add", "src/.gitignore"]);
     assert_eq!(tree.untracked(false), of(&["src/new.txt"]));
     tree.write("src/y.bin", "");
+    // a byte that is no text
+    std::fs::write(tree.folder().join(".git/info/exclude"), b"\xff\nother.txt\n").unwrap();
+    tree.write("other.txt", "");
     assert!(matches!(tree.untracked(false), Loss::Of(names, false) if names.len() == 2));
     assert!(tree.with("/p", |repository| repository.is_ignored("/none", "/p/kept", true)));
     assert!(!tree.with("/p", |repository| repository.is_ignored("/none", "/p/src", true)));
@@ -245,10 +248,10 @@ fn what_cannot_be_seen_is_not_nothing() {
     assert_eq!(tree.changes("/p", true), Loss::Unseen);
 
     let tree = Tree::new();
-    let budget = Budget { entries: Cell::new(1), ..Budget::default() };
-    let few = Repository::around(&tree.environment, &budget, "/p").unwrap();
+    let looks = Looks { entries: Cell::new(1), ..Looks::default() };
+    let few = Repository::around(&tree.environment, &looks, "/p").unwrap();
     assert_eq!(few.changes("/p", false), Loss::Unseen);
-    let late = Budget { until: Instant::now(), entries: Cell::new(65), ..Budget::default() };
+    let late = Looks { until: Instant::now(), entries: Cell::new(65), ..Looks::default() };
     let late = Repository::around(&tree.environment, &late, "/p").unwrap();
     let wanted = Wanted { home: "", ignored: true, others: true, is_made_again: &|_| false, is_kept: &|_| true };
     assert_eq!(late.untracked("/p", &wanted), Loss::Unseen);

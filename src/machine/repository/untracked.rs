@@ -32,11 +32,10 @@ impl Repository<'_> {
     /// Whether a path is ignored, by itself or with a folder around it, and not tracked.
     pub(crate) fn is_ignored(&self, home: &str, path: &str, folder: bool) -> bool {
         let Some(under) = self.relative(path).filter(|under| !under.is_empty()) else { return false };
-        let above = under.rsplit_once('/').map_or("", |(above, _)| above);
-        self.ignored(home, above).excludes_around(under, folder)
-            && match self.index() {
+        self.ignored(home, under).excludes_around(under, folder)
+            && match &*self.index() {
                 Index::None => true,
-                Index::Of(index) => !index.entries().iter().any(|e| is_under(&e.path(&index).to_string(), under)),
+                Index::Of(index) => !index.entries().iter().any(|e| is_under(&e.path(index).to_string(), under)),
                 Index::Unseen => false,
             }
     }
@@ -44,18 +43,18 @@ impl Repository<'_> {
     /// The files at or below a path that are not tracked.
     pub(crate) fn untracked(&self, path: &str, wanted: &Wanted<'_>) -> Loss {
         let Some(under) = self.relative(path) else { return Loss::Unseen };
-        let index = match self.index() {
+        let index = self.index();
+        let index = match &*index {
             Index::None => None,
-            Index::Of(index) => Some(index),
+            Index::Of(index) => Some(&**index),
             Index::Unseen => return Loss::Unseen,
         };
-        let mut walk = Walk { index: index.as_deref(), wanted, names: Vec::new(), unseen: false };
+        let mut walk = Walk { index, wanted, names: Vec::new(), unseen: false };
         match self.environment.is_folder(path) {
             Some(true) => self.walk(&mut walk, under),
             Some(false) if self.environment.is_there(path) == Some(false) => {}
             Some(false) => {
-                let above = under.rsplit_once('/').map_or("", |(above, _)| above);
-                let ignored = self.ignored(wanted.home, above).excludes_around(under, false);
+                let ignored = self.ignored(wanted.home, under).excludes_around(under, false);
                 walk.file(under, ignored);
             }
             None => walk.unseen = true,
@@ -66,7 +65,7 @@ impl Repository<'_> {
     fn walk(&self, walk: &mut Walk<'_>, under: &str) {
         let mut ignored = self.ignored(walk.wanted.home, under);
         let excluded = ignored.excludes_around(under, true);
-        // with the part that says whether a folder around it is ignored
+        // each with whether it is ignored, by itself or with a folder around it
         let mut folders = vec![(under.to_owned(), excluded)];
         while let Some((folder, excluded)) = folders.pop() {
             if folder.split('/').count() > DEEPEST {
@@ -74,19 +73,18 @@ impl Repository<'_> {
                 continue;
             }
             self.enter(&mut ignored, &folder);
-            let place = if folder.is_empty() { self.work.clone() } else { format!("{}/{folder}", self.work) };
-            let listing = self.environment.entries(&place, false);
+            let listing = self.environment.entries(&self.place(&folder), false);
             walk.unseen |= !listing.complete;
             for entry in listing.entries {
                 if walk.names.len() > NAMED {
                     return;
                 }
-                if self.budget.entry().is_none() {
+                if self.looks.entry().is_none() {
                     walk.unseen = true;
                     return;
                 }
                 let path = if folder.is_empty() { entry.name.clone() } else { format!("{folder}/{}", entry.name) };
-                if entry.name == ".git" || !walk.wanted.others && walk.is_tracked(&path) {
+                if entry.name == ".git" {
                     continue;
                 }
                 let skipped = excluded || ignored.excludes(&path, entry.folder);

@@ -524,7 +524,7 @@ mod tests {
         let twice = |value: Value, _| list(vec![value.clone(), value]);
         let kept = (0..8).fold(Value::Int(1), twice);
         assert!(matches!(kept, Value::List(_)));
-        // what is too large is not known
+        // a value that would be too large counts as unknown
         assert!(matches!((0..13).fold(Value::Int(1), twice), Value::Many(_) | Value::Large(_)));
         assert!((0..40).fold(Value::Int(1), twice).within() <= MAX_WITHIN);
     }

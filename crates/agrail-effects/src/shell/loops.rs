@@ -166,12 +166,19 @@ impl Shell<'_> {
     }
 }
 
-/// Whether each round of a loop starts something in the background and waits for nothing.
+/// Whether each round of a loop starts something in the background, and nothing in the foreground takes time.
 fn starts_more(node: Node<'_>, source: &str) -> bool {
-    let text = node.utf8_text(source.as_bytes()).unwrap_or_default();
-    let waits = ["sleep", "wait", "read"].iter().any(|word| text.contains(word));
-    let starts = |body: &Node<'_>| children(*body).iter().any(|child| child.kind() == "&");
-    !waits && (children(node).iter().any(starts) || starts(&node))
+    let waits = |node: Node<'_>| {
+        let text = node.utf8_text(source.as_bytes()).unwrap_or_default();
+        text.split(|c: char| !c.is_alphanumeric()).any(|word| matches!(word, "read" | "sleep" | "wait"))
+    };
+    let starts = |body: Node<'_>| {
+        let parts = children(body);
+        let in_background = |place: usize| parts.get(place + 1).is_some_and(|next| next.kind() == "&");
+        let mut foreground = parts.iter().enumerate().filter(|(place, part)| part.is_named() && !in_background(*place));
+        parts.iter().any(|part| part.kind() == "&") && !foreground.any(|(_, part)| waits(*part))
+    };
+    children(node).into_iter().any(starts)
 }
 
 /// Heads of loops that run while there are arguments.

@@ -118,6 +118,12 @@ pub fn is_public_registry(host: &str) -> bool {
     PUBLIC.contains(&host)
 }
 
+/// Whether many projects share a host, as they do a hosting service.
+#[must_use]
+pub fn is_shared_host(host: &str) -> bool {
+    SHARED.contains(&host)
+}
+
 /// The address as programs use it, without the way in which it is asked.
 fn parsed(address: &str) -> Option<Url> {
     let address = address.trim().trim_start_matches("sparse+").trim_start_matches("git+");

@@ -77,7 +77,7 @@ impl Reading {
                 effects.retain(|effect| {
                     moved && effect.detail == Detail::Network || !old.iter().any(|old| same(old, effect))
                 });
-                // what is new may be suspect beside something that was
+                // a new part may be suspect even if the file was suspect before
                 let known: HashSet<&str> = before.lines().collect();
                 let added: Vec<&str> = text.lines().filter(|line| !known.contains(line)).collect();
                 effects.extend(suspect(&path, &added.join("\n")));

@@ -20,6 +20,8 @@ struct Given<'a> {
     operands: Vec<String>,
     /// The work tree.
     root: String,
+    /// Whether the answers to its questions come from a pipe or a file instead of a person.
+    answered: bool,
 }
 
 impl Given<'_> {
@@ -27,10 +29,20 @@ impl Given<'_> {
         self.options.has(names)
     }
 
-    /// The same, or the beginning of a long name, which git takes for the whole.
+    /// Whether it asks a person about each change.
+    fn is_interactive(&self, names: &[&str]) -> bool {
+        !self.answered && self.has(names)
+    }
+
+    /// Whether it works on files whose names are in another file.
+    fn takes_list(&self) -> bool {
+        self.words.iter().any(|word| word.starts_with("--pathspec-from"))
+    }
+
+    /// Whether an option is given, perhaps by the beginning of its long name, which git takes for the whole.
     fn begins(&self, names: &[&str]) -> bool {
         let words = self.words.iter().take_while(|word| *word != "--").filter(|word| word.starts_with("--"));
-        let mut words = words.filter_map(|word| word.split('=').next()).filter(|word| word.len() > 3);
+        let mut words = words.filter_map(|word| word.split('=').next()).filter(|word| word.len() > 2);
         self.has(names) || words.any(|word| names.iter().any(|name| name.starts_with(word)))
     }
 
@@ -47,7 +59,8 @@ impl Given<'_> {
 
 impl Shell<'_> {
     /// Adds what a subcommand throws away.
-    pub(super) fn discards(&mut self, program: &str, command: &str, words: &[String]) {
+    /// `answered`: something else than a person answers its questions.
+    pub(super) fn discards(&mut self, program: &str, command: &str, words: &[String], answered: bool) {
         let Some(row) = Table::shipped().row("git").and_then(|row| row.sub(command)) else { return };
         let here = self.path(".");
         // a repository that the action itself brings
@@ -60,7 +73,7 @@ impl Shell<'_> {
         let made = self.around.folder(&here) == Some(false) && self.reading.effects.iter().any(brings);
         let root = self.repository().filter(|_| !made).unwrap_or(here);
         let (options, operands) = row.permuted(words);
-        let given = Given { row, words, options, operands, root: root.trim_end_matches('/').to_owned() };
+        let given = Given { row, words, options, operands, root: root.trim_end_matches('/').to_owned(), answered };
         let losses = match command {
             "checkout" => self.checked_out(&given),
             "switch" => switched(&given),
@@ -104,11 +117,12 @@ impl Shell<'_> {
     }
 
     fn checked_out(&self, given: &Given<'_>) -> Losses {
-        if given.has(&["-p", "--patch"]) {
+        let patch = given.has(&["-p", "--patch"]);
+        if patch && !given.answered {
             return Losses::new();
         }
         let mut losses = Losses::new();
-        if given.begins(&["-f", "--force"]) {
+        if given.begins(&["-f", "--force"]) || patch && given.operands.is_empty() {
             losses = given.all();
         }
         losses.extend(given.options.value(&["-B"]).map(|name| given.reference(name)));
@@ -127,7 +141,7 @@ impl Shell<'_> {
                 [] => (false, &[][..]),
             },
         };
-        if given.words.iter().any(|word| word.starts_with("--pathspec-from-file")) {
+        if given.takes_list() {
             losses.push(("uncommitted", given.root.clone()));
         }
         losses.extend(self.specified(if tree { "uncommitted" } else { "changes" }, &given.root, paths));
@@ -145,18 +159,20 @@ impl Shell<'_> {
 
     fn restored(&self, given: &Given<'_>) -> Losses {
         let staged = given.has(&["-S", "--staged"]);
-        if given.has(&["-p", "--patch"]) || staged && !given.has(&["-W", "--worktree"]) {
+        if given.is_interactive(&["-p", "--patch"]) || staged && !given.has(&["-W", "--worktree"]) {
             return Losses::new();
         }
-        let deep = staged || given.has(&["-s", "--source"]);
-        if given.words.iter().any(|word| word.starts_with("--pathspec-from-file")) {
+        if given.takes_list() || given.operands.is_empty() {
             return given.all();
         }
+        let deep = staged || given.has(&["-s", "--source"]);
         self.specified(if deep { "uncommitted" } else { "changes" }, &given.root, &given.operands)
     }
 
     fn cleaned(&self, given: &Given<'_>) -> Losses {
-        if !given.begins(&["-f", "--force"]) || given.has(&["-n", "--dry-run", "-i", "--interactive"]) {
+        let asks = given.has(&["-i", "--interactive"]);
+        let acts = given.begins(&["-f", "--force"]) || asks && given.answered;
+        if !acts || given.has(&["-n", "--dry-run"]) || given.is_interactive(&["-i", "--interactive"]) {
             return Losses::new();
         }
         let what = match (given.has(&["-X"]), given.has(&["-x"])) {

@@ -74,7 +74,7 @@ impl Shell<'_> {
             }
             // otherwise the words are read once more, in that folder
             if !given {
-                self.discards(program, command, arguments);
+                self.discards(program, command, arguments, stdin.piped);
             }
         }
         // the transport `ext` runs a command; there, `% ` is a blank within a word
@@ -115,7 +115,7 @@ impl Shell<'_> {
         }
     }
 
-    /// A remote that is added or gets another address: what is pushed goes there from now on.
+    /// Interprets `git remote add` and `git remote set-url`: later pushes go to the address that they set.
     fn remote_address(&mut self, program: &str, words: &[String]) {
         let row = Table::shipped().row("git").and_then(|row| row.sub("remote"));
         let operands = row.map(|row| row.permuted(words).1).unwrap_or_default();
