@@ -1,6 +1,6 @@
 //! The action that an agent is about to take, and its context.
 
-use crate::machine::Environment;
+use crate::machine::{Environment, MadeFile};
 use crate::untrusted::Untrusted;
 pub use agrail_effects::Action;
 use serde::{Deserialize, Serialize};
@@ -45,11 +45,10 @@ pub struct Observation {
     pub text: Untrusted,
 }
 
-/// An action with its context, as `agrail check --action` and `POST /v1/check` accept it.
+/// An action with its context, as `agrail check --action` accepts it.
 ///
 /// An unknown key is an error: a misspelt key would otherwise be ignored, and observations must not get lost.
 #[derive(Debug, Clone, Deserialize)]
-#[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = CheckRequest))]
 #[serde(deny_unknown_fields)]
 pub struct CheckRequest {
     /// The action.
@@ -74,6 +73,27 @@ pub struct ContextInput {
     pub observations: Vec<Observation>,
 }
 
+/// What is known of the session of an action, besides texts.
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct SessionFacts {
+    /// Why the agent may have read a text that is not on record; `None`: all that it has read is.
+    pub unread: Option<String>,
+    /// Files and folders that calls of the session have made.
+    pub made: Vec<MadeFile>,
+    /// Places that a person has agreed to send data to.
+    pub places: Vec<String>,
+}
+
+impl SessionFacts {
+    /// Whether it says nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// The context of an action.
 #[derive(Debug, Clone)]
 pub struct Context {
@@ -90,6 +110,8 @@ pub struct Context {
     pub local: Vec<Observation>,
     /// Names of the credentials that the agent has read earlier in the session, if a session is known.
     pub held: Vec<String>,
+    /// What else is known of the session, if a session is known.
+    pub session: SessionFacts,
     /// The host can type into a running program without asking the guard.
     pub typed: bool,
     /// The machine that the action would run on; `None` if there is none to inspect.
@@ -102,7 +124,8 @@ impl Context {
     pub fn new(identity: Identity, environment: Option<Environment>) -> Self {
         let (request, agent) = (String::new(), "agent".to_owned());
         let (observations, local, held) = (Vec::new(), Vec::new(), Vec::new());
-        Self { request, agent, identity, observations, local, held, typed: false, environment }
+        let session = SessionFacts::default();
+        Self { request, agent, identity, observations, local, held, session, typed: false, environment }
     }
 
     /// The same context with the user's request.

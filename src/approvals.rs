@@ -12,7 +12,7 @@
 
 use crate::action::{Action, Context};
 use crate::store::{Format, StoreError};
-use crate::untrusted::{redact, visible, visible_json};
+use crate::untrusted::{Secrets, visible, visible_json};
 use crate::verdict::{Basis, Decision, Digests, ShownEffect, Verdict};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
@@ -167,8 +167,9 @@ impl Approvals {
             return Ok(());
         }
         let now = crate::clock::now_ms();
-        let (shown, cut) = shown(action);
-        let effects = serde_json::to_string(&effects(verdict)).unwrap_or_default();
+        let secrets = Secrets::in_values([&serde_json::to_value(action).unwrap_or_default()]);
+        let (shown, cut) = shown(action, &secrets);
+        let effects = serde_json::to_string(&effects(verdict, &secrets)).unwrap_or_default();
         let bound = bound(action, context, &verdict.digest);
         let mut database = self.database();
         let writing = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
@@ -188,7 +189,7 @@ impl Approvals {
                 now + millis(PENDING_TTL),
                 now,
                 shown,
-                visible(&redact(&verdict.reason)),
+                visible(&secrets.redact(&verdict.reason)),
                 visible(&context.agent),
                 visible(&context.identity.name),
                 effects,
@@ -307,9 +308,10 @@ impl Approvals {
 }
 
 /// The whole action as a person sees it, and whether its end was cut.
-fn shown(action: &Action) -> (String, bool) {
-    let json = visible_json(&serde_json::to_value(action).unwrap_or_default());
-    let json = redact(&json).into_owned();
+fn shown(action: &Action, secrets: &Secrets) -> (String, bool) {
+    let mut json = serde_json::to_value(action).unwrap_or_default();
+    secrets.redact_json(&mut json);
+    let json = visible_json(&json);
     let cut = json.len() > LONGEST;
     if !cut {
         return (json, false);
@@ -319,7 +321,7 @@ fn shown(action: &Action) -> (String, bool) {
 }
 
 /// The effects, one line each, those named by an open finding first.
-fn effects(verdict: &Verdict) -> Vec<String> {
+fn effects(verdict: &Verdict, secrets: &Secrets) -> Vec<String> {
     // evidence names an effect by verb and name of the target; a shown effect has the target's kind before that name
     let asked: Vec<&str> =
         verdict.findings.iter().filter(|f| f.is_open()).flat_map(|f| &f.evidence).map(|e| e.about.as_str()).collect();
@@ -334,7 +336,7 @@ fn effects(verdict: &Verdict) -> Vec<String> {
     if verdict.effects_left_out > 0 {
         first.push(format!("… [{} more effects]", verdict.effects_left_out));
     }
-    first.iter().map(|line| visible(&redact(line)).into_owned()).collect()
+    first.iter().map(|line| visible(&secrets.redact(line)).into_owned()).collect()
 }
 
 /// The places to which data would go and that nobody named; constant ones only.

@@ -61,7 +61,7 @@
 //!
 //! `clock`, `digest`, `store`, `untrusted`, `net`, `machine`, `canonical`, `llm`, `prompts`, `embed`, `injection`,
 //! `web`, `action`, `check`, `verdict`, `policy`, `facts`, `provenance`, `tools`, `memory`, `reason`, `audit`,
-//! `approvals`, `learn`, `guard`, `replay`, `hook`, `serve`, `mcp`, `research`, `evolve`
+//! `approvals`, `learn`, `guard`, `session`, `replay`, `hook`, `serve`, `mcp`, `research`, `evolve`
 //!
 //! # Invariants
 //!
@@ -147,6 +147,7 @@ pub mod replay;
 pub mod research;
 #[cfg(feature = "serve")]
 pub mod serve;
+pub mod session;
 mod store;
 pub mod tools;
 pub mod untrusted;

@@ -123,6 +123,27 @@ pub struct Digests {
     pub memory: String,
 }
 
+/// What is left of an action once it was made.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Footprint {
+    /// It reads credentials.
+    pub secrets: bool,
+    /// Paths that it makes and that did not exist before.
+    pub makes: Vec<String>,
+    /// Places that it sends data to and that nobody has named before.
+    pub places: Vec<String>,
+}
+
+impl Footprint {
+    /// Adds what another action leaves.
+    pub(crate) fn join(&mut self, other: Self) {
+        self.secrets |= other.secrets;
+        self.makes.extend(other.makes);
+        self.places.extend(other.places);
+    }
+}
+
 /// The answer of the guard. A check always has one; it reports failures.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
@@ -159,9 +180,9 @@ pub struct Verdict {
     pub cost: Cost,
     /// Digests of everything that it depends on.
     pub digest: Digests,
-    /// Whether the action reads credentials, according to its effects; not part of the JSON.
+    /// What the action leaves behind, according to its effects; not part of the JSON.
     #[serde(skip)]
-    pub secrets: bool,
+    pub footprint: Footprint,
     /// The steps of the check, for `--explain`; not part of the JSON.
     #[serde(skip)]
     pub trace: Vec<String>,

@@ -2,8 +2,8 @@
 
 use super::verify::{Broken, walk};
 use super::{AuditError, HEAD, Head, failed, link, name};
-use crate::action::{Action, Context, Identity, Observation};
-use crate::untrusted::redact;
+use crate::action::{Action, Context, Identity, Observation, SessionFacts};
+use crate::untrusted::Secrets;
 use crate::verdict::{Decision, Verdict};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -50,6 +50,9 @@ pub struct Entry {
     /// The credentials that the agent had read.
     #[serde(default)]
     pub held: Vec<String>,
+    /// What was known of the session besides texts.
+    #[serde(default, skip_serializing_if = "SessionFacts::is_empty")]
+    pub session: SessionFacts,
     /// A secret, part of a long text, or the observations were left out: the decision cannot be reproduced exactly.
     #[serde(default)]
     pub redacted: bool,
@@ -112,7 +115,6 @@ impl Audit {
     /// [`AuditError`]; then nothing was logged.
     pub fn append(&self, action: &Action, context: &Context, verdict: &Verdict) -> Result<u64, AuditError> {
         let mut left_out = false;
-        let mut clean = |value: &mut Value| cleaned(value, &mut left_out);
         let mut action = serde_json::to_value(action)?;
         let mut said = serde_json::to_value(verdict)?;
         let mut request = Value::String(context.request.clone());
@@ -123,12 +125,14 @@ impl Audit {
         let mut observations = serde_json::to_value(seen.collect::<Vec<_>>())?;
         let unseen = !stopped && (!context.observations.is_empty() || !context.local.is_empty());
         let mut identity = serde_json::to_value(&context.identity)?;
-        for value in [&mut action, &mut request, &mut observations, &mut held, &mut identity] {
-            clean(value);
+        let mut session = serde_json::to_value(&context.session)?;
+        let secrets = Secrets::in_values([&action, &request, &observations]);
+        for value in [&mut action, &mut request, &mut observations, &mut held, &mut identity, &mut session] {
+            cleaned(value, &secrets, &mut left_out);
         }
         // a redaction in the verdict alone does not prevent an exact replay
         let asked = left_out;
-        cleaned(&mut said, &mut left_out);
+        cleaned(&mut said, &secrets, &mut left_out);
         self.add(Entry {
             seq: 0,
             at_ms: now_ms(),
@@ -139,6 +143,7 @@ impl Audit {
             identity: serde_json::from_value(identity)?,
             observations: serde_json::from_value(observations)?,
             held: serde_json::from_value(held)?,
+            session: serde_json::from_value(session)?,
             redacted: asked || unseen,
             shadow: self.shadow,
             verdict: said,
@@ -151,7 +156,7 @@ impl Audit {
     /// [`AuditError`]; then nothing was logged.
     pub fn note(&self, event: &str) -> Result<u64, AuditError> {
         let mut event = Value::String(event.to_owned());
-        cleaned(&mut event, &mut false);
+        cleaned(&mut event, &Secrets::default(), &mut false);
         let event = event.as_str().map(str::to_owned);
         self.add(Entry { event, ..empty() })
     }
@@ -272,24 +277,22 @@ fn lines(path: &Path) -> usize {
     std::fs::read(path).map_or(0, |bytes| bytes.iter().filter(|b| **b == b'\n').count())
 }
 
-/// Redacts secrets in every string of a value, and truncates long strings; sets `left_out` if anything changed.
-pub(crate) fn cleaned(value: &mut Value, left_out: &mut bool) {
+/// Redacts secrets in every string of a value (`secrets`: those of the action), and truncates long strings; sets `left_out` if anything changed.
+pub(crate) fn cleaned(value: &mut Value, secrets: &Secrets, left_out: &mut bool) {
+    *left_out |= secrets.redact_json(value) | truncated(value);
+}
+
+/// Truncates long strings; returns whether there were any.
+fn truncated(value: &mut Value) -> bool {
     match value {
-        Value::String(text) => {
-            if text.len() > TEXT {
-                text.truncate(text.floor_char_boundary(TEXT));
-                text.push_str("[…]");
-                *left_out = true;
-            }
-            let clean = redact(text);
-            if clean != *text {
-                *left_out = true;
-                *text = clean.into_owned();
-            }
+        Value::String(text) if text.len() > TEXT => {
+            text.truncate(text.floor_char_boundary(TEXT));
+            text.push_str("[…]");
+            true
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| cleaned(item, left_out)),
-        Value::Object(fields) => fields.values_mut().for_each(|field| cleaned(field, left_out)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::Array(items) => items.iter_mut().fold(false, |any, item| truncated(item) | any),
+        Value::Object(fields) => fields.values_mut().fold(false, |any, field| truncated(field) | any),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
@@ -304,6 +307,7 @@ fn empty() -> Entry {
         identity: Identity::default(),
         observations: Vec::new(),
         held: Vec::new(),
+        session: SessionFacts::default(),
         redacted: false,
         shadow: false,
         verdict: Value::Null,

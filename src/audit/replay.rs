@@ -42,6 +42,7 @@ pub async fn replay(
     context.agent.clone_from(&entry.agent);
     context.observations.clone_from(&entry.observations);
     context.held.clone_from(&entry.held);
+    context.session.clone_from(&entry.session);
     let verdict = guard.check(&action, &context).await;
     let was =
         |part: &str| entry.verdict.pointer(&format!("/digest/{part}")).and_then(Value::as_str).unwrap_or_default();

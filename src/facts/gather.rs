@@ -28,9 +28,10 @@ use crate::effect::shell::Seen;
 use crate::effect::{BROUGHT, Detail, Effect, Kind, Target, UNKNOWN_SPAN, Verb};
 use crate::machine::identity::Protected;
 use crate::machine::repository::{Looks, Remote};
-use crate::machine::{Account, Class, Environment, Folders, PathFacts};
+use crate::machine::{Account, Class, Environment, Folders, MadeFile, PathFacts};
 use crate::net::UrlPolicy;
-use crate::policy::{EffectFacts, Known, Subject, TargetClass, TargetType};
+use crate::policy::{Destination, EffectFacts, Known, Subject, TargetClass, TargetType};
+use crate::verdict::Footprint;
 use modes::widens;
 use names::is_below;
 use serde_json::Value;
@@ -53,6 +54,8 @@ pub struct ScreenInput {
 const MATCHES: usize = 4_096;
 /// Most copied names that are judged inside their destination folder.
 const INCOMING: usize = 64;
+/// Most files that one action is noted to make.
+const MOST_MADE: usize = 256;
 /// Longest file with host names that is read, in bytes.
 const NAMES: usize = 256 * 1024;
 
@@ -71,8 +74,8 @@ pub struct Surroundings<'a> {
     pub seen: Option<&'a Seen<'a>>,
 }
 
-/// Tells of a place ([`place_of`](super::place_of)) whether a person approved that data goes there. It is asked only where
-/// nothing else is known about the place.
+/// Tells of a place (an address of mail, an owner on a shared host, or else a host) whether a person approved that data
+/// goes there. It is asked only where nothing else is known about the place.
 #[derive(Clone, Copy)]
 pub struct Approved<'a>(pub &'a dyn Fn(&str) -> bool);
 
@@ -131,6 +134,9 @@ pub fn gather(
     if !context.held.is_empty() {
         queries.iter_mut().for_each(|q| q.held = true);
     }
+    if context.session.unread.is_some() {
+        queries.iter_mut().for_each(|q| q.unread = true);
+    }
     let mut hash = Sha256::new();
     hash.update(serde_json::to_vec(&subject).unwrap_or_default());
     hash.update(serde_json::to_vec(&queries).unwrap_or_default());
@@ -158,6 +164,7 @@ fn view<'a>(
         approved,
         request: context.request.as_str(),
         entered: effects.iter().filter(enters).map(|effect| effect.target.name().to_owned()).collect(),
+        made: &context.session.made,
         rename: says_rename(&context.request),
         cut: RefCell::default(),
         names: OnceCell::new(),
@@ -181,6 +188,27 @@ fn subject(context: &Context, account: &Account) -> Subject {
         groups: account.groups.iter().map(|(_, name)| name.clone()).collect(),
         roles: context.identity.roles.clone(),
         attributes: context.identity.attributes.iter().map(|(key, value)| (key.clone(), text(value))).collect(),
+    }
+}
+
+/// What an action leaves behind, according to its effects.
+#[must_use]
+pub fn footprint(input: &ScreenInput) -> Footprint {
+    // what is moved was there before
+    let moves = |program: &str| input.queries.iter().any(|q| q.verb == Verb::Move && q.program == program);
+    let makes = |q: &&EffectFacts| {
+        q.kind == Kind::Path
+            && !moves(&q.program)
+            && q.exists == Known::No
+            && !q.is_prefix
+            && !q.unresolved
+            && matches!(q.verb, Verb::Write | Verb::Append | Verb::Create | Verb::Overwrite)
+    };
+    let goes = |q: &&EffectFacts| q.verb == Verb::Send && q.destination == Destination::New;
+    Footprint {
+        secrets: input.queries.iter().any(|q| q.secrets),
+        makes: input.queries.iter().filter(makes).map(|q| q.name.clone()).take(MOST_MADE).collect(),
+        places: input.queries.iter().filter(goes).map(|q| super::url::place_of(&q.name)).collect(),
     }
 }
 
@@ -245,6 +273,8 @@ struct View<'a> {
     request: &'a str,
     /// Folders that the action enters.
     entered: Vec<String>,
+    /// What earlier calls of the session have made.
+    made: &'a [MadeFile],
     rename: bool,
     /// Folders and files that could not be inspected completely.
     cut: RefCell<BTreeSet<String>>,

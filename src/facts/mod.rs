@@ -6,7 +6,7 @@
 mod gather;
 mod url;
 
-pub use gather::{Approved, ScreenInput, Surroundings, gather};
+pub use gather::{Approved, ScreenInput, Surroundings, footprint, gather};
 pub(crate) use url::place_of;
 
 use crate::action::Context;

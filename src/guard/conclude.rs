@@ -5,6 +5,7 @@ use super::understand::{self, Understood};
 use super::{Guard, MOST_SHOWN};
 use crate::action::{Action, Context};
 use crate::check::{Answerer, CheckKind, Finding, Outcome, Response, Severity, Source, Stage};
+use crate::facts;
 use crate::llm::Meter;
 use crate::memory::Memory;
 use crate::reason::Case;
@@ -60,7 +61,7 @@ impl Guard {
                 policy: self.inner.policy.digest().to_owned(),
                 memory: self.inner.memory.as_ref().map(Memory::digest).unwrap_or_default(),
             },
-            secrets: case.gathered.queries.iter().any(|q| q.secrets),
+            footprint: facts::footprint(&case.gathered),
             findings,
             trace,
         }

@@ -9,6 +9,7 @@ mod calls;
 
 use super::{Host, transcript};
 use crate::action::Observation;
+use crate::session::Author;
 use calls::CONVERSATION_TOOLS;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -179,10 +180,27 @@ impl Event {
         })
     }
 
-    /// Id of the call, if the host gives one.
+    /// Id of the call. If the host gives none, a digest of the tool and its arguments, which the event after the call
+    /// repeats.
     #[must_use]
-    pub fn call(&self) -> Option<&str> {
-        self.raw.tool_use_id.as_deref().filter(|id| !id.is_empty())
+    pub fn call(&self) -> String {
+        let named = self.raw.tool_use_id.clone().filter(|id| !id.is_empty());
+        named.unwrap_or_else(|| {
+            let input = self.raw.tool_input.as_ref().map(Value::to_string).unwrap_or_default();
+            crate::digest([self.tool().as_bytes().to_vec(), input.into_bytes()])
+        })
+    }
+
+    /// Whether the host's transcript shows that the agent has made this call without the result of another one.
+    #[must_use]
+    pub fn is_made_beside(&self, other: &str) -> bool {
+        self.raw.transcript_path.as_deref().is_some_and(|path| transcript::is_beside(path, &self.call(), other))
+    }
+
+    /// Whether the host's transcript holds results of calls.
+    #[must_use]
+    pub fn has_history(&self) -> bool {
+        self.raw.transcript_path.as_deref().is_some_and(transcript::has_results)
     }
 
     /// Whether the host can type into a running program without running the hook. Claude Code gives its commands no
@@ -228,15 +246,28 @@ impl Event {
         self.raw.transcript_path.as_deref().map(transcript::request).unwrap_or_default()
     }
 
+    /// Whether the tool returns only what the agent itself has written.
+    fn returns_own(&self) -> bool {
+        let tool = self.tool();
+        matches!(tool, "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "apply_patch")
+            || CONVERSATION_TOOLS.contains(&tool) && !matches!(tool, "BashOutput" | "TaskOutput" | "Task" | "Agent")
+    }
+
+    /// Who may have written the result of the call; `None` if the tool returns only what the agent itself has written.
+    #[must_use]
+    pub fn author(&self) -> Option<Author> {
+        match self.returns_own() {
+            true => None,
+            false if self.foreign() => Some(Author::Anyone),
+            false => Some(Author::User),
+        }
+    }
+
     /// The text that the call has returned to the agent; `None` if there is none, or if the tool returns only what the
     /// agent itself has written.
     #[must_use]
     pub fn observation(&self) -> Option<Observation> {
-        let tool = self.tool();
-        let own = matches!(tool, "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "apply_patch");
-        if own
-            || (CONVERSATION_TOOLS.contains(&tool) && !matches!(tool, "BashOutput" | "TaskOutput" | "Task" | "Agent"))
-        {
+        if self.returns_own() {
             return None;
         }
         let said = |value: &Value| match value {
@@ -248,6 +279,7 @@ impl Event {
         let from = self.raw.tool_input.as_ref().and_then(|input| {
             ["url", "file_path", "path", "command", "cmd", "query"].iter().find_map(|key| input.get(*key)?.as_str())
         });
+        let tool = self.tool();
         let source = from.map_or_else(|| tool.to_owned(), |from| format!("{tool} {}", first(from, 200)));
         (!text.trim().is_empty()).then_some(Observation { source, text: text.into() })
     }
@@ -293,16 +325,6 @@ pub(crate) fn words(value: &Value) -> String {
 
 fn first(text: &str, most: usize) -> &str {
     text.char_indices().nth(most).and_then(|(at, _)| text.get(..at)).unwrap_or(text)
-}
-
-/// The text; if it is longer than `most` bytes, its beginning and its end with a mark between them.
-pub(super) fn ends(text: &str, most: usize) -> String {
-    if text.len() <= most {
-        return text.to_owned();
-    }
-    let head = text.floor_char_boundary(most / 2);
-    let tail = text.ceil_char_boundary(text.len() - most / 2);
-    format!("{}\n[…]\n{}", text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default())
 }
 
 #[cfg(test)]

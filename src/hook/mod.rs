@@ -2,8 +2,8 @@
 //!
 //! 1. The host writes an [`Event`] to the command's standard input. [`actions`](Event::actions) translates the call
 //!    into the engine's actions; nothing is decided here.
-//! 2. [`Sessions`] keeps the user's request, the agent's observations and the credentials that it has read, in a small
-//!    local database. Later calls are judged in this context.
+//! 2. [`Sessions`] keeps the user's prompts and what the agent has read. Later calls are judged in this context. A call is
+//!    recorded as open before it runs, and closed by the event after it ([`note`]).
 //! 3. [`decide`] asks the guard; [`Host::answer`] translates the verdict into the host's protocol.
 //! 4. If the guard has no objection, the hook prints nothing, so that the host's own permissions still apply; an
 //!    explicit `allow` would override them. If no decision can be made, the call is blocked (exit code 2).
@@ -15,7 +15,6 @@ mod event;
 mod host;
 pub mod install;
 mod patch;
-mod session;
 mod transcript;
 pub mod trust;
 
@@ -24,12 +23,11 @@ pub use answer::Answer;
 pub(crate) use event::words;
 pub use event::{Event, EventError, Kind, MOST_BYTES};
 pub use host::{Host, UnknownHost};
-pub use session::{SessionError, Sessions};
 
 use crate::Guard;
-use crate::action::{Action, Context, Identity};
+use crate::action::{Context, Identity};
 use crate::machine::Environment;
-use crate::untrusted::redact;
+use crate::session::{Call, OnAsk, SessionError, Sessions};
 use crate::verdict::Verdict;
 
 /// Why no decision could be made. The call must not run then.
@@ -51,6 +49,8 @@ pub struct HookTarget {
     pub identity: Identity,
     /// The machine that is probed for facts; `None`: no machine is probed.
     pub environment: Option<Environment>,
+    /// Every call runs, whatever the verdict is.
+    pub shadow: bool,
 }
 
 /// Judges the call that the host is about to make: the most severe verdict if the call consists of several actions;
@@ -65,58 +65,46 @@ pub async fn decide(
     event: &Event,
 ) -> Result<Option<Verdict>, HookError> {
     let actions = event.actions()?;
-    if actions.is_empty() {
-        return Ok(None);
+    let (session, call) = (event.session(), event.call());
+    let mut history = sessions.recall(&session, &call)?;
+    if history.is_new && event.has_history() {
+        history.facts.unread = Some("the session is older than its record".to_owned());
     }
+    // an agent that makes several calls at once has not read the results of the others
+    history.open.retain(|other| !event.is_made_beside(&other.id));
     let mut context = Context::new(target.identity.clone(), target.environment.clone());
     event.host_name().clone_into(&mut context.agent);
-    let session = sessions.recall(&event.session())?;
-    context.request = match session.request.is_empty() {
-        false => session.request,
-        true => event.request(),
-    };
-    context.observations = session.observations;
-    context.local = session.local;
-    context.held = session.held;
+    if history.request.is_empty() {
+        context.request = event.request();
+    }
     context.typed = event.types();
-    let mut gravest: Option<Verdict> = None;
-    let mut secrets = false;
-    for action in &actions {
-        let verdict = guard.check(action, &context).await;
-        secrets |= verdict.secrets;
-        if gravest.as_ref().is_none_or(|g| verdict.decision > g.decision) {
-            gravest = Some(verdict);
-        }
-    }
-    if secrets {
-        // confirmed once the host reports that the call was made
-        sessions.may_hold(&event.session(), event.call(), &name(&actions))?;
-    }
-    Ok(gravest)
+    history.apply(&mut context);
+    let on_ask = match target.shadow {
+        true => OnAsk::Ignore,
+        false if event.asks() => OnAsk::Person,
+        false => OnAsk::Refuse,
+    };
+    let (name, author) = (event.tool(), event.author());
+    let call = Call { id: Some(&call), actions: &actions, name, author, on_ask, reports: false };
+    Ok(sessions.judge(guard, &session, call, &context).await?)
 }
 
-/// Records an event that needs no answer: a prompt of the user, or the result of a tool call.
+/// Records an event that needs no answer: a prompt of the user, or the result of a tool call. `environment`: the machine
+/// on which the call was made.
 ///
 /// # Errors
 /// [`HookError::Session`] if the session database fails.
-pub fn note(sessions: &Sessions, event: &Event) -> Result<(), HookError> {
+pub fn note(sessions: &Sessions, event: &Event, environment: Option<&Environment>) -> Result<(), HookError> {
     match event.kind() {
         Kind::PreToolUse | Kind::Ignored => {}
         // a prompt that begins with a tag was written by the host or a timer, not by the user
         Kind::UserPrompt if event.prompt().trim_start().starts_with('<') => {}
-        Kind::UserPrompt => sessions.asked(&event.session(), event.prompt())?,
+        Kind::UserPrompt => sessions.prompt(&event.session(), event.prompt())?,
         Kind::PostToolUse => {
-            sessions.holds(&event.session(), event.call())?;
-            if let Some(observation) = event.observation() {
-                sessions.seen(&event.session(), &observation, event.foreign())?;
-            }
+            let observation = event.observation();
+            let returned = observation.as_ref().zip(event.author());
+            sessions.close(&event.session(), &event.call(), returned, environment)?;
         }
     }
     Ok(())
-}
-
-/// The text of the first action, redacted; at most 200 characters are taken.
-fn name(actions: &[Action]) -> String {
-    let text: String = actions.first().map(|a| a.text().chars().take(200).collect()).unwrap_or_default();
-    redact(&text).into_owned()
 }

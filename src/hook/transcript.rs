@@ -2,8 +2,8 @@
 //!
 //! Tool results, additions of the host, summaries and turns of subagents were not written by the user and are skipped.
 
+use crate::session::newest;
 use serde_json::Value;
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -11,27 +11,59 @@ use std::path::Path;
 
 /// How much of the end of a transcript is read, in bytes.
 const TAIL: u64 = 4 * 1024 * 1024;
-/// Longest request that is kept, in bytes.
-pub(super) const KEPT: usize = 16 * 1024;
 
 /// The user's newest turns, newest last, one per line; empty if there are none or the file cannot be read.
 pub(super) fn request(path: &Path) -> String {
     tail(path).map(|text| newest(text.lines().filter_map(turn))).unwrap_or_default()
 }
 
-/// The newest turns that fit into [`KEPT`] bytes, in their order.
-pub(super) fn newest(turns: impl Iterator<Item = String>) -> String {
-    let mut kept = VecDeque::new();
-    let mut bytes = 0;
-    for turn in turns {
-        bytes += turn.len() + 1;
-        kept.push_back(turn);
-        while bytes > KEPT && kept.len() > 1 {
-            bytes -= kept.pop_front().map_or(0, |turn| turn.len() + 1);
-        }
+/// Whether the end of the transcript holds the result of a call.
+pub(super) fn has_results(path: &Path) -> bool {
+    // Claude Code, Codex
+    let results = ["\"tool_result\"", "\"function_call_output\"", "\"custom_tool_call_output\""];
+    tail(path).is_some_and(|text| results.iter().any(|result| text.contains(result)))
+}
+
+/// Whether the agent has made a call without the result of another one: both stand in the transcript, and that result does
+/// not stand before the call.
+pub(super) fn is_beside(path: &Path, call: &str, other: &str) -> bool {
+    let Some(text) = tail(path) else { return false };
+    let about = |line: &&str| line.contains(call) || line.contains(other);
+    let entries: Option<Vec<Value>> = text.lines().filter(about).map(|line| serde_json::from_str(line).ok()).collect();
+    let steps: Vec<Step<'_>> = entries.iter().flatten().flat_map(steps).collect();
+    let place = |step: Step<'_>| steps.iter().position(|one| *one == step);
+    match (place(Step::Call(call)), place(Step::Result(other))) {
+        (Some(made), known) => place(Step::Call(other)).is_some() && known.is_none_or(|known| made < known),
+        (None, _) => false,
     }
-    let text = Vec::from(kept).join("\n");
-    super::event::ends(&text, KEPT)
+}
+
+/// A call or a result in a transcript, by the id of the call.
+#[derive(PartialEq)]
+enum Step<'a> {
+    Call(&'a str),
+    Result(&'a str),
+}
+
+/// The calls and results in one entry.
+fn steps(entry: &Value) -> Vec<Step<'_>> {
+    // Claude Code
+    let parts = entry.pointer("/message/content").and_then(Value::as_array).into_iter().flatten();
+    // Codex
+    let parts = parts.chain(entry.get("payload"));
+    parts
+        .filter_map(|part| match part.get("type").and_then(Value::as_str)? {
+            "tool_use" => part.get("id").and_then(Value::as_str).map(Step::Call),
+            "tool_result" => part.get("tool_use_id").and_then(Value::as_str).map(Step::Result),
+            "function_call" | "custom_tool_call" | "local_shell_call" => {
+                part.get("call_id").and_then(Value::as_str).map(Step::Call)
+            }
+            "function_call_output" | "custom_tool_call_output" => {
+                part.get("call_id").and_then(Value::as_str).map(Step::Result)
+            }
+            _ => None,
+        })
+        .collect()
 }
 
 /// The last [`TAIL`] bytes of a regular file, from the first full line on.
@@ -111,10 +143,32 @@ mod tests {
     }
 
     #[test]
-    fn newest_turns_are_kept() {
-        let turns = (0..10_000).map(|n| format!("turn {n}"));
-        let kept = newest(turns);
-        assert!(kept.len() <= KEPT && kept.ends_with("turn 9999"));
-        assert!(newest(std::iter::once("x".repeat(KEPT * 2))).len() < KEPT + 64);
+    fn calls_at_once_are_told_from_calls_after_a_result() {
+        let call =
+            |id: &str| format!(r#"{{"type":"assistant","message":{{"content":[{{"type":"tool_use","id":"{id}"}}]}}}}"#);
+        let result = |id: &str| {
+            format!(
+                r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"{id}","content":"t"}}]}}}}"#
+            )
+        };
+        let codex = |kind: &str, id: &str| {
+            format!(r#"{{"type":"response_item","payload":{{"type":"{kind}","call_id":"{id}"}}}}"#)
+        };
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let beside = |lines: &[String]| {
+            std::fs::write(file.path(), lines.join("\n")).unwrap();
+            (has_results(file.path()), is_beside(file.path(), "b", "a"))
+        };
+        assert_eq!(beside(&[call("a"), call("b")]), (false, true));
+        assert_eq!(beside(&[call("a"), call("b"), result("a")]), (true, true));
+        assert_eq!(beside(&[call("a"), result("a"), call("b")]), (true, false));
+        // what is not there yet says nothing
+        assert_eq!(beside(&[call("a")]), (false, false));
+        assert_eq!(beside(&[call("b")]), (false, false));
+        assert_eq!(beside(&[call("a"), "{\"b".to_owned(), call("b")]), (false, false));
+        assert_eq!(beside(&[codex("function_call", "a"), codex("function_call", "b")]), (false, true));
+        let lines = [codex("function_call", "a"), codex("function_call_output", "a"), codex("function_call", "b")];
+        assert_eq!(beside(&lines), (true, false));
+        assert!(!is_beside(Path::new("/nowhere"), "b", "a"));
     }
 }

@@ -10,6 +10,7 @@ use crate::check::{Authority, Outcome, Source};
 use crate::embed::Embedder;
 use crate::memory::{self, Change, DecisionRecord, Lesson, Memory, MemoryError, Rule};
 use crate::reason::{Case, rules};
+use crate::untrusted::Secrets;
 use crate::verdict::{Basis, Decision, Verdict};
 use serde_json::json;
 use std::sync::{Arc, Mutex, PoisonError, mpsc as std_mpsc};
@@ -72,14 +73,9 @@ impl std::fmt::Debug for Journal {
 impl Episode {
     fn record(&self, memory_version: u64) -> DecisionRecord {
         let (verdict, case) = (&self.answered, &self.case);
-        // the record contains neither secrets nor large files in full
-        let clean = |mut value: serde_json::Value| {
-            crate::audit::cleaned(&mut value, &mut false);
-            value
-        };
-        let record = json!({
-            "action": clean(json!(*case.action)),
-            "request": clean(json!(case.context.request)),
+        let mut record = json!({
+            "action": *case.action,
+            "request": case.context.request,
             "agent": case.context.agent,
             "identity": case.context.identity,
             "scripts": self.scripts,
@@ -87,11 +83,17 @@ impl Episode {
             "targets": targets(&case.gathered.queries),
             "observed": !case.context.observations.is_empty(),
             "kinds": kinds(&case.gathered.queries),
-            // only an ask can be approved
-            "signature": (verdict.decision == Decision::Ask).then(|| signature(case, &case.context)).flatten(),
             "approvable": approvable(&verdict.findings),
-            "verdict": clean(json!(verdict)),
+            "verdict": verdict,
         });
+        // the record contains neither secrets nor large files in full
+        let secrets = self.secrets();
+        crate::audit::cleaned(&mut record, &secrets, &mut false);
+        // only an ask can be approved
+        let signature = (verdict.decision == Decision::Ask).then(|| signature(case, &case.context)).flatten();
+        if let Some(fields) = record.as_object_mut() {
+            fields.insert("signature".to_owned(), json!(signature));
+        }
         DecisionRecord {
             id: verdict.id.clone(),
             at_ms: crate::clock::now_ms(),
@@ -102,6 +104,11 @@ impl Episode {
             decision: verdict.decision.to_string(),
             record: record.to_string(),
         }
+    }
+
+    /// The secrets in its action and request.
+    fn secrets(&self) -> Secrets {
+        Secrets::in_values([&json!(*self.case.action), &json!(self.case.context.request)])
     }
 
     /// Its lessons; none if a stage failed.
@@ -200,7 +207,9 @@ impl Journal {
 
     /// Hands an episode to the thread.
     pub async fn keep(&self, episode: Episode) {
+        let secrets = episode.secrets();
         let lessons = episode.lessons(self.embedder.as_deref()).await;
+        let lessons = lessons.iter().map(|lesson| lesson.redacted(&secrets)).collect();
         if self.orders.send(Order::Keep(Box::new(episode), lessons)).await.is_err() {
             self.lost(JournalError::Ended);
         }

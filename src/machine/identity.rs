@@ -7,6 +7,7 @@
 //! 3. If that listing was cut short, it is unknown whether a file is protected.
 
 use super::{Account, Class, Environment, class};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// Most files that are examined.
@@ -34,12 +35,25 @@ const ETC: [&str; 14] = [
 const PROJECT: [&str; 8] = ["", ".git", ".git/hooks", ".github/workflows", ".husky", ".vscode", ".claude", ".codex"];
 
 /// Device and inode of a file: equal for all of its names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct FileId {
     /// Device, major and minor number.
     pub device: (u32, u32),
     /// Inode.
     pub inode: u64,
+}
+
+/// A file or folder that is known to be the same as before: its inode may be used again, the time of its birth may not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+pub struct MadeFile {
+    /// Absolute path; links were not followed.
+    pub path: String,
+    /// Its identity.
+    pub id: FileId,
+    /// The time of its birth: seconds since 1970 and nanoseconds; 0 where the file system does not keep it.
+    pub born: (i64, u32),
 }
 
 /// The protected files that have several names.

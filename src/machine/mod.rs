@@ -21,7 +21,7 @@ pub(crate) mod repository;
 pub use accounts::Account;
 pub use class::Class;
 pub(crate) use folders::Folders;
-pub use identity::FileId;
+pub use identity::{FileId, MadeFile};
 pub use listing::{Entry, Listing};
 pub use probe::ReadError;
 pub use process::ProcessFacts;
@@ -211,6 +211,13 @@ impl Environment {
     /// Whether a path is a folder, a file with one name, or a file with several names. Links are not followed.
     pub(crate) fn named(&self, path: &str) -> Option<identity::Named> {
         probe::named(&self.inner.folder, path)
+    }
+
+    /// The identity of a regular file or a folder; links are not followed. `None`: nothing is there, something else is, or
+    /// it cannot be examined.
+    #[must_use]
+    pub fn made_file(&self, path: &str) -> Option<MadeFile> {
+        probe::made_file(&self.inner.folder, path)
     }
 
     /// Whether a path leads to a folder; `None`: not known.

@@ -1,7 +1,7 @@
 //! Probes one path within a root.
 
 use super::folders::Folders;
-use super::identity::{FileId, Named};
+use super::identity::{FileId, MadeFile, Named};
 use super::{Account, Class, Environment, FileKind, PathFacts, class};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
@@ -157,6 +157,16 @@ pub(crate) fn named(root: &OwnedFd, path: &str) -> Option<Named> {
         FileKind::File if found.stx_nlink > 1 => Named::Often(id(&found)),
         _ => Named::Once,
     })
+}
+
+/// The identity of a regular file or a folder; links are not followed.
+pub(crate) fn made_file(root: &OwnedFd, path: &str) -> Option<MadeFile> {
+    let place = open(root, path, LOOK | OFlags::NOFOLLOW).ok()?;
+    let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
+    let found = rustix::fs::statx(&place, c"", flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME).ok()?;
+    let kept = matches!(kind(&found), FileKind::Directory | FileKind::File) && !slow(&place);
+    let born = (found.stx_btime.tv_sec, found.stx_btime.tv_nsec);
+    kept.then(|| MadeFile { path: path.to_owned(), id: id(&found), born })
 }
 
 fn id(stat: &Statx) -> FileId {

@@ -32,7 +32,8 @@ pub use pins::{PinError, Pins, Tool};
 
 use crate::Guard;
 use crate::action::{Action, Context, Observation};
-use crate::hook::{HookTarget, SessionError, Sessions, words};
+use crate::hook::{HookTarget, words};
+use crate::session::{Author, SessionError, Sessions};
 use crate::verdict::{Decision, Verdict};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -189,13 +190,13 @@ impl Proxy {
         let mut context = Context::new(house.target.identity.clone(), house.target.environment.clone());
         "mcp".clone_into(&mut context.agent);
         context.request.clone_from(&house.request);
-        (context.observations, context.held) = house.sessions.observed(&house.session)?;
+        // what the server answers is recorded before the client sees it, so no call is open
+        house.sessions.recall(&house.session, "")?.apply(&mut context);
         let action = Action::ToolCall { server: Some(house.server.clone()), tool: tool.to_owned(), arguments };
         let verdict = house.guard.check(&action, &context).await;
         match verdict.decision {
-            // without an id of the call, the record counts at once
-            Decision::Allow if verdict.secrets => {
-                house.sessions.may_hold(&house.session, None, tool).map_err(Blocked::Unrecorded)
+            Decision::Allow if verdict.footprint.secrets => {
+                house.sessions.hold(&house.session, tool).map_err(Blocked::Unrecorded)
             }
             Decision::Allow => Ok(()),
             Decision::Deny => Err(Blocked::Deny(Box::new(verdict))),
@@ -228,7 +229,7 @@ impl Proxy {
             return Ok(());
         }
         let seen = Observation { source: format!("{what} of {}", self.house.server), text: text.into() };
-        self.house.sessions.seen(&self.house.session, &seen, true)
+        self.house.sessions.observe(&self.house.session, &seen, Author::Anyone)
     }
 
     /// Handles a message of the server.

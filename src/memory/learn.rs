@@ -13,6 +13,7 @@ use super::entry::{Authority, Entry, Key, LearnedCheck, Provenance, Status, Trig
 use super::error::{MemoryError, Refusal};
 use super::store::{Durability, Head, Vector, Write};
 use crate::digest::finish;
+use crate::untrusted::Secrets;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -101,6 +102,25 @@ pub enum Rule {
     AtOnce,
 }
 
+impl Lesson {
+    /// The same without secrets; `secrets`: those of the action from which it comes.
+    pub(crate) fn redacted(&self, secrets: &Secrets) -> Self {
+        let clean = |text: &str| secrets.redact(text).into_owned();
+        let change = |change: &Change| {
+            let mut change = change.clone();
+            if let Change::Add { definition, .. } | Change::Revise { definition, .. } = &mut change {
+                *definition = clean(definition);
+            }
+            change
+        };
+        Self {
+            key: Key { natural: clean(&self.key.natural), command: clean(&self.key.command) },
+            changes: self.changes.iter().map(change).collect(),
+            ..self.clone()
+        }
+    }
+}
+
 impl Change {
     fn hash(&self) -> String {
         finish(Sha256::new().chain_update(serde_json::to_vec(self).unwrap_or_default()))
@@ -142,6 +162,7 @@ impl Memory {
     }
 
     fn learn_as(&self, lesson: &Lesson, rule: Rule, trusted: bool) -> Result<Entry> {
+        let lesson = &lesson.redacted(&Secrets::default());
         if let Some(vector) = &lesson.vector {
             self.check_vector(vector)?;
         }

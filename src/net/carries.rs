@@ -36,7 +36,9 @@ const SECRET_NAMES: &[&str] = &[
     "credential",
     "credentials",
 ];
-/// Fewest bytes of the value of such a parameter; a shorter value is a setting or a page number.
+/// Names of parameters that tell a place in a list though they are called tokens, in the same form.
+const PLACES: &[&str] = &["pagetoken", "nexttoken", "nextpagetoken", "continuationtoken", "synctoken", "starttoken"];
+/// Fewest bytes of the value of a parameter that contains credentials; a shorter value is a setting or a page number.
 const SECRET_LENGTH: usize = 8;
 
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
@@ -48,11 +50,18 @@ const SAFE: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
 /// The gravest kind of data in path, query, fragment and host name.
 pub(super) fn carries(url: &Url) -> Option<Reason> {
     let pairs: Vec<(Cow<'_, str>, Cow<'_, str>)> = url.query_pairs().collect();
+    let plain =
+        |name: &str| -> String { name.to_ascii_lowercase().chars().filter(char::is_ascii_alphanumeric).collect() };
     let secret = |(name, value): &(Cow<'_, str>, Cow<'_, str>)| {
-        let plain: String = name.to_ascii_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
-        value.len() >= SECRET_LENGTH && SECRET_NAMES.contains(&plain.as_str())
+        value.len() >= SECRET_LENGTH && SECRET_NAMES.contains(&plain(name).as_str())
     };
-    let decoded = percent_encoding::percent_decode_str(url.as_str()).decode_utf8_lossy();
+    let mut rest = url.clone();
+    if pairs.iter().any(|(name, _)| PLACES.contains(&plain(name).as_str())) {
+        rest.query_pairs_mut()
+            .clear()
+            .extend_pairs(pairs.iter().filter(|(name, _)| !PLACES.contains(&plain(name).as_str())));
+    }
+    let decoded = percent_encoding::percent_decode_str(rest.as_str()).decode_utf8_lossy();
     if pairs.iter().any(secret) || matches!(redact(&decoded), Cow::Owned(_)) {
         return Some(Reason::CarriesSecret);
     }

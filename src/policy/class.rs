@@ -54,6 +54,8 @@ pub enum Recovery {
     Tracked,
     /// Tools make it again: ignored by version control, or in a folder for what is built.
     Ignored,
+    /// A call of this session has made it.
+    Made,
     /// The request names it.
     Named,
     /// None of these: no copy of it is known.

@@ -208,6 +208,8 @@ facts! {
         asked "asked" "asked": bool,
         /// Credentials were read earlier in the session.
         held "held" "held": bool,
+        /// The agent may have read a text that is not on record.
+        unread "unread" "unread": bool,
         /// The target belongs to the guard, or the effect reaches something that does.
         guard "guard" "guard": bool,
         /// With `guard`: it may reach the guard, but need not.

@@ -58,7 +58,6 @@ const ASKED: usize = 8;
 const QUOTED: usize = 160;
 
 /// The instructions in an observation with the pieces around them, one per line: the part of it that must be kept.
-#[cfg(feature = "hook")]
 pub(crate) fn orders(observation: &crate::action::Observation) -> String {
     let seen = read::segment_here(std::slice::from_ref(observation));
     let near = seen.pieces.iter().filter(|piece| piece.near || piece.order);

@@ -7,9 +7,12 @@
 //!    identity come from the token or the configuration, unless the token may act for others.
 //! 3. **Origin.** `Host` must name this service, and so must `Origin` where a request has one. Neither another page in
 //!    a browser nor DNS rebinding can reach the service.
-//! 4. **Load.** Bodies are bounded, slow clients are disconnected, and a check that cannot run soon is refused with 503
+//! 4. **Sessions.** A check may name the session that it belongs to. It is then judged by what that session has reported
+//!    to `POST /v1/sessions/{id}/observe`: prompts of the user, and the results of calls. A session belongs to the caller
+//!    that uses it.
+//! 5. **Load.** Bodies are bounded, slow clients are disconnected, and a check that cannot run soon is refused with 503
 //!    at once: an agent without an answer must not act.
-//! 5. **Reload.** [`Service::reload`] replaces guard and settings together or not at all. A pending request keeps those
+//! 6. **Reload.** [`Service::reload`] replaces guard and settings together or not at all. A pending request keeps those
 //!    that it started with. The log lists each respect in which the new configuration is weaker.
 //!
 //! This module decides nothing: every verdict comes from [`Guard::check`].
@@ -32,6 +35,7 @@ pub(crate) use run::serve_router;
 use crate::Guard;
 use crate::action::Identity;
 use crate::machine::Environment;
+use crate::session::Sessions;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -61,6 +65,8 @@ pub struct Settings {
     pub per_second: Option<u32>,
     /// Request timeout; default 60 s.
     pub patience: Duration,
+    /// The sessions of checks that name one; `None`: no check may.
+    pub sessions: Option<Sessions>,
     /// Shadow mode: every check is answered with allow, and the audit log keeps the real verdict.
     pub shadow: bool,
 }
@@ -78,6 +84,7 @@ impl Default for Settings {
             waiting: 6 * processors,
             per_second: None,
             patience: Duration::from_secs(60),
+            sessions: None,
             shadow: false,
         }
     }

@@ -15,7 +15,7 @@ pub(crate) mod segment;
 mod text;
 mod visible;
 
-pub(crate) use redact::redact;
+pub(crate) use redact::{Secrets, redact};
 pub use text::Untrusted;
 #[cfg(any(feature = "research", feature = "evolve"))]
 pub(crate) use visible::without_controls;

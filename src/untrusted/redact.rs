@@ -1,94 +1,241 @@
 //! Removes secrets from text that is stored or displayed.
+//!
+//! 1. A list of [`Form`]s gives the published formats of keys and tokens, the places where programs take a password
+//!    (options, variables, headers, addresses), and names after which a secret stands.
+//! 2. Where a format says little about the secret itself, the secret must look **random** ([`is_random`]): a name such as
+//!    `token` also stands before words.
+//! 3. A value that the shell or a program fills in later (`$TOKEN`, `get_token()`) is no secret and stays.
+//!
+//! Everything that the guard writes passes through here once: log, memory, sessions, approvals, recordings. What is said
+//! about an action is also searched for the secrets of the action itself ([`Secrets`]).
 
+mod forms;
+#[cfg(test)]
+mod tests;
+
+use aho_corasick::AhoCorasick;
+use forms::{FORMS, Form, Looks};
 use regex::Regex;
+use serde_json::Value;
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// The replacement for a secret.
 pub const REDACTED: &str = "[redacted]";
+/// Shortest part of a secret, in bytes, that is looked for elsewhere.
+const SHORTEST: usize = 6;
+/// Fewest bits per character of a random text. Words of English have about 2.6 where they are short, and 4.1 at most;
+/// random digits have 3.3, random hexadecimal digits 4 and random base64 6 where they are long.
+const BITS: f64 = 2.9;
+/// Fewest bits per character of 40 characters of base64.
+const DENSE: f64 = 4.4;
 
-/// Patterns of keys and tokens; the group named `s` is the secret. They match in linear time. With each pattern a list
-/// of lower-case words, one of which occurs in every text that the pattern matches: a pattern is compiled only if it
-/// may match.
-const FORMS: &[(&[&str], &str)] = &[
-    (&["-----begin"], r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:(?P<s>.*?))(?:-----END|\z)"),
-    (&["sk-", "pk-", "rk-"], r"(?P<s>\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,})"),
-    (
-        &["ghp", "gho", "ghu", "ghs", "ghr", "glpat", "github_pat"],
-        r"(?P<s>\b(?:ghp|gho|ghu|ghs|ghr|glpat|github_pat)[-_][A-Za-z0-9_]{20,})",
-    ),
-    (&["xox"], r"(?P<s>\bxox[abprs]-[A-Za-z0-9-]{10,})"),
-    (&["akia", "asia"], r"(?P<s>\b(?:AKIA|ASIA)[A-Z0-9]{16}\b)"),
-    (&["aiza"], r"(?P<s>\bAIza[A-Za-z0-9_-]{35})"),
-    (&["eyj"], r"(?P<s>\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)"),
-    (&["bearer", "basic"], r"(?i)\b(?:bearer|basic)\s+(?P<s>[A-Za-z0-9._~+/=-]{12,})"),
-    (
-        &["api", "secret", "token", "passw"],
-        r"(?i)\b(?:api[-_ ]?key|secret|token|passwd|password)\b[\x22']?\s*[:=]\s*[\x22']?(?P<s>[^\s\x22',;&]{6,})",
-    ),
-    (&["://"], r"(?i)\b[a-z][a-z0-9+.-]*://[^\s/:@]+:(?P<s>[^\s/@]+)@"),
-];
+/// Finds the words of all forms in one pass; the number of a word tells its form.
+struct Words {
+    search: Option<AhoCorasick>,
+    form_of: Vec<usize>,
+}
 
-// the test below fails if a pattern does not compile
-static PATTERNS: [LazyLock<Option<Regex>>; FORMS.len()] = [
-    LazyLock::new(|| form(0)),
-    LazyLock::new(|| form(1)),
-    LazyLock::new(|| form(2)),
-    LazyLock::new(|| form(3)),
-    LazyLock::new(|| form(4)),
-    LazyLock::new(|| form(5)),
-    LazyLock::new(|| form(6)),
-    LazyLock::new(|| form(7)),
-    LazyLock::new(|| form(8)),
-    LazyLock::new(|| form(9)),
-];
+// the test below fails if this is not built
+static WORDS: LazyLock<Words> = LazyLock::new(|| {
+    let all = || FORMS.iter().enumerate().flat_map(|(form, f)| f.words.iter().map(move |word| (form, *word)));
+    let search = AhoCorasick::builder().ascii_case_insensitive(true).build(all().map(|(_, word)| word)).ok();
+    Words { search, form_of: all().map(|(form, _)| form).collect() }
+});
+static PATTERNS: [OnceLock<Option<Regex>>; FORMS.len()] = [const { OnceLock::new() }; FORMS.len()];
 
-fn form(place: usize) -> Option<Regex> {
-    Regex::new(FORMS.get(place)?.1).ok()
+impl Form {
+    /// The pattern of the form at a place; compiled if it may match for the first time.
+    fn pattern(place: usize) -> Option<&'static Regex> {
+        let pattern = || Regex::new(FORMS.get(place)?.pattern).ok();
+        PATTERNS.get(place)?.get_or_init(pattern).as_ref()
+    }
+
+    fn is_secret(&self, found: &str) -> bool {
+        match self.looks {
+            Looks::Any => true,
+            Looks::Literal => is_literal(found),
+            Looks::Chosen => is_literal(found) && is_chosen(found),
+            Looks::Random => is_literal(found) && is_random(found),
+            Looks::Dense => is_dense(found),
+        }
+    }
 }
 
 /// Replaces each secret in a text by `[redacted]`; unchanged text is not copied.
 #[must_use]
 pub(crate) fn redact(text: &str) -> Cow<'_, str> {
-    // a case-insensitive pattern folds letters beyond ASCII, too (the long s, the Kelvin sign)
-    let lower = text.to_lowercase().replace('\u{17f}', "s").replace('\u{212a}', "k");
     let mut text = Cow::Borrowed(text);
-    for ((words, _), pattern) in FORMS.iter().zip(&PATTERNS) {
-        if !words.iter().any(|word| lower.contains(word)) {
-            continue;
-        }
-        let Some(pattern) = &**pattern else { continue };
-        let spans: Vec<_> = pattern.captures_iter(&text).filter_map(|c| c.name("s").map(|m| m.range())).collect();
-        for span in spans.into_iter().rev() {
+    for form in forms_in(&text) {
+        let found = spans(form, &text);
+        for span in found.into_iter().rev() {
             text.to_mut().replace_range(span, REDACTED);
         }
     }
     text
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_pattern_compiles_and_redacts() {
-        assert!(PATTERNS.iter().all(|pattern| pattern.is_some()));
-        // assembled here, so that no secret scanner takes them for real ones
-        let secrets = [
-            ("sk-", "abcdefghijklmnop1234"),
-            ("ghp_", "abcdefghijklmnopqrstuv"),
-            ("AKIA", "ABCDEFGHIJKLMNOP"),
-            ("password=", "hunter2hunter2"),
-            ("Authorization: Bearer ", "abcdef123456789"),
-            ("postgres://me:", "s3cretpw@db/x"),
-            ("-----BEGIN RSA PRIVATE KEY-----", "\nMIIEabc\n-----END RSA PRIVATE KEY-----"),
-        ];
-        for (lead, rest) in secrets {
-            let text = format!("before {lead}{rest} after");
-            let shown = redact(&text);
-            assert!(shown.contains(REDACTED), "{text}");
-            assert!(!shown.contains(rest.trim_end_matches("@db/x")), "{shown}");
+/// The places of the forms that may match in a text.
+fn forms_in(text: &str) -> Vec<usize> {
+    let mut may: Vec<bool> = FORMS.iter().map(|form| form.words.is_empty()).collect();
+    match &WORDS.search {
+        Some(search) => {
+            for found in search.find_overlapping_iter(text) {
+                let form = WORDS.form_of.get(found.pattern().as_usize()).copied().unwrap_or_default();
+                if let Some(may) = may.get_mut(form) {
+                    *may = true;
+                }
+            }
         }
-        assert!(matches!(redact("rm -rf /tmp/token-cache"), Cow::Borrowed(_)));
+        None => may.fill(true),
     }
+    may.into_iter().enumerate().filter_map(|(place, may)| may.then_some(place)).collect()
+}
+
+/// The secrets of one form in a text, in order.
+fn spans(place: usize, text: &str) -> Vec<std::ops::Range<usize>> {
+    let Some((form, pattern)) = FORMS.get(place).zip(Form::pattern(place)) else { return Vec::new() };
+    let secret = |found: &regex::Match<'_>| found.as_str() != REDACTED && form.is_secret(found.as_str());
+    let found = pattern.captures_iter(text).filter_map(|found| found.name("s")).filter(secret);
+    found.map(|found| quoted(text, found.range())).collect()
+}
+
+/// A secret to the end of the quotes in which it begins, on the same line.
+fn quoted(text: &str, span: std::ops::Range<usize>) -> std::ops::Range<usize> {
+    let quote =
+        text.get(..span.start).and_then(|before| before.chars().next_back()).filter(|c| matches!(c, '\'' | '"'));
+    let rest = text.get(span.end..).unwrap_or_default();
+    let end = quote
+        .and_then(|quote| rest.find([quote, '\n']).filter(|at| rest.get(*at..).is_some_and(|r| r.starts_with(quote))));
+    span.start..span.end + end.unwrap_or_default()
+}
+
+/// The secrets of an action, to be removed from everything that is said about it: a part of one may stand in the name of
+/// a program or of a path, where no form tells it.
+#[derive(Debug, Default)]
+pub(crate) struct Secrets {
+    /// The longest first.
+    parts: Vec<String>,
+}
+
+impl Secrets {
+    /// The secrets in some texts.
+    pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut parts = Vec::new();
+        for text in texts {
+            for span in forms_in(text).into_iter().flat_map(|form| spans(form, text)) {
+                let secret = text.get(span).unwrap_or_default();
+                let split = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '\\' | '"' | '\'' | ';');
+                parts.extend(secret.split(split).filter(|part| part.len() >= SHORTEST).map(str::to_owned));
+            }
+        }
+        parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
+        parts.dedup();
+        Self { parts }
+    }
+
+    /// The secrets in the texts of values.
+    pub fn in_values<'a>(values: impl IntoIterator<Item = &'a Value>) -> Self {
+        let mut texts = Vec::new();
+        let mut open: Vec<&Value> = values.into_iter().collect();
+        while let Some(value) = open.pop() {
+            match value {
+                Value::String(text) => texts.push(text.as_str()),
+                Value::Array(items) => open.extend(items),
+                Value::Object(fields) => open.extend(fields.values()),
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+        Self::of(texts)
+    }
+
+    /// Replaces these secrets, and every other one, in a text.
+    #[must_use]
+    pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut text = redact(text);
+        for part in self.parts.iter() {
+            if text.contains(part.as_str()) {
+                text = Cow::Owned(text.replace(part.as_str(), REDACTED));
+            }
+        }
+        text
+    }
+
+    /// The same in every text of a value, and in texts whose name says that they are secrets. Returns whether anything
+    /// was replaced.
+    pub fn redact_json(&self, value: &mut Value) -> bool {
+        match value {
+            Value::String(text) => match self.redact(text) {
+                Cow::Owned(clean) => {
+                    *text = clean;
+                    true
+                }
+                Cow::Borrowed(_) => false,
+            },
+            Value::Array(items) => items.iter_mut().fold(false, |any, item| self.redact_json(item) | any),
+            Value::Object(fields) => fields.iter_mut().fold(false, |any, (name, field)| {
+                let named = match field {
+                    Value::String(text) if *text != REDACTED => {
+                        let clean = redact(&format!("{name}={text}")).ends_with(&format!("={REDACTED}"));
+                        clean.then(|| REDACTED.clone_into(text)).is_some()
+                    }
+                    _ => false,
+                };
+                named | self.redact_json(field) | any
+            }),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+}
+
+/// Whether a value stands for itself: no variable, call or placeholder fills it in.
+fn is_literal(value: &str) -> bool {
+    let filled = value.starts_with(['$', '<', '{', '(', '%', '*', '[', '/', '.', '~', '@', '`', '|', '&'])
+        || value.contains(['(', '{'])
+        || value.contains("[redacted]");
+    let word = ["true", "false", "null", "none", "nil", "undefined", "string", "str", "required", "optional"];
+    !filled && !word.contains(&value.to_ascii_lowercase().as_str())
+}
+
+/// Whether a value is more than a word of small letters, perhaps with a capital.
+fn is_chosen(value: &str) -> bool {
+    let rest = value.get(1..).unwrap_or_default();
+    rest.bytes().any(|byte| {
+        byte.is_ascii_digit() || byte.is_ascii_uppercase() || byte.is_ascii_punctuation() && !b".:-_/".contains(&byte)
+    })
+}
+
+/// Whether a value is as random as base64.
+fn is_dense(value: &str) -> bool {
+    let count = |is: fn(&u8) -> bool| value.bytes().filter(is).count();
+    let kinds = [count(u8::is_ascii_digit), count(u8::is_ascii_lowercase), count(u8::is_ascii_uppercase)];
+    kinds.iter().all(|kind| *kind >= 4) && bits(value) >= DENSE && !value.contains("//")
+}
+
+/// Whether a value looks as if nobody had chosen its characters: it has digits and letters, or both cases within a word,
+/// and many different characters for its length.
+fn is_random(value: &str) -> bool {
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
+    let mixed = value
+        .as_bytes()
+        .windows(2)
+        .filter(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()))
+        .count();
+    let kinds = digits >= 2 && (letters >= 2 || digits >= 12) || mixed >= 3;
+    kinds && bits(value) >= BITS
+}
+
+/// Shannon's entropy of the characters of a text, in bits per character.
+#[allow(clippy::cast_precision_loss, reason = "the texts are short")]
+fn bits(text: &str) -> f64 {
+    let mut counts = [0_usize; 256];
+    for byte in text.bytes() {
+        if let Some(count) = counts.get_mut(usize::from(byte)) {
+            *count += 1;
+        }
+    }
+    let length = text.len() as f64;
+    let share = |count: &usize| *count as f64 / length;
+    counts.iter().filter(|count| **count > 0).map(share).map(|share| -share * share.log2()).sum()
 }

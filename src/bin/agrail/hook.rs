@@ -4,8 +4,9 @@ use crate::check::own_name;
 use crate::settings::Config;
 use agrail::action::{Action, Identity};
 use agrail::effect::{Who, shell::NoFiles};
-use agrail::hook::{Answer, Event, HookTarget, Host, Kind, MOST_BYTES, Sessions, decide, note};
+use agrail::hook::{Answer, Event, HookTarget, Host, Kind, MOST_BYTES, decide, note};
 use agrail::machine::Environment;
+use agrail::session::{Author, Sessions};
 use anyhow::{Result, anyhow};
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -95,7 +96,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Err(problem) => {
             // an unknown form of the event must not lose the observation in it
             if let Some((session, seen)) = Event::salvaged(&bytes) {
-                Sessions::open(&config.sessions_path()?)?.seen(&session, &seen, true)?;
+                Sessions::open(&config.sessions_path()?)?.observe(&session, &seen, Author::Anyone)?;
             }
             return Err(problem.into());
         }
@@ -105,7 +106,8 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Kind::PreToolUse => decided(args, config, &event)?,
         Kind::Ignored => Answer::silent(),
         Kind::PostToolUse | Kind::UserPrompt => {
-            note(&Sessions::open(&config.sessions_path()?)?, &event)?;
+            let environment = Environment::open(&args.root).ok();
+            note(&Sessions::open(&config.sessions_path()?)?, &event, environment.as_ref())?;
             Answer::silent()
         }
     };
@@ -122,8 +124,9 @@ fn decided(args: &Args, config: &Config, event: &Event) -> Result<Answer> {
         Some(name) => name.clone(),
         None => own_name(&environment)?,
     };
-    let target = HookTarget { identity: Identity { name, ..Identity::default() }, environment: Some(environment) };
     let shadow = args.shadow || config.hook.shadow;
+    let identity = Identity { name, ..Identity::default() };
+    let target = HookTarget { identity, environment: Some(environment), shadow };
     // load the tables and open the files in parallel with the policies
     let (guard, sessions) = std::thread::scope(|scope| {
         let sessions = scope.spawn(|| Sessions::open(&config.sessions_path()?).map_err(anyhow::Error::from));

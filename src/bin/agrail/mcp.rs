@@ -3,9 +3,10 @@
 use crate::check::own_name;
 use crate::settings::Config;
 use agrail::action::Identity;
-use agrail::hook::{HookTarget, Sessions};
+use agrail::hook::HookTarget;
 use agrail::machine::Environment;
 use agrail::mcp::{House, Pins, Proxy, http::Front, http::shown, stdio};
+use agrail::session::Sessions;
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -73,7 +74,8 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Some(name) => name.clone(),
         None => own_name(&environment)?,
     };
-    let target = HookTarget { identity: Identity { name, ..Identity::default() }, environment: Some(environment) };
+    let identity = Identity { name, ..Identity::default() };
+    let target = HookTarget { identity, environment: Some(environment), shadow: false };
     let guard = config.builder(true)?.build()?;
     let sessions = Sessions::open(&config.sessions_path()?)?;
     let pins = Pins::open(&config.pins_path()?, args.accept)?;

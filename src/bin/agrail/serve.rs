@@ -6,6 +6,7 @@ use crate::settings::Config;
 use agrail::action::Identity;
 use agrail::machine::Environment;
 use agrail::serve::{PORT, Service, Settings, Token};
+use agrail::session::Sessions;
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -122,6 +123,7 @@ fn settings(args: &Args, config: &Config, own: &Result<String>, secret: &str) ->
     settings.waiting = section.waiting.unwrap_or(settings.waiting);
     settings.per_second = section.per_second.or(settings.per_second);
     settings.shadow = args.shadow || section.shadow;
+    settings.sessions = Some(Sessions::open(&config.sessions_path()?)?);
     for token in &section.tokens {
         let file = config.beside(&token.file);
         let secret = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;

@@ -165,10 +165,9 @@ fn verbs(request: &str) -> Vec<String> {
     let mut words = words(request);
     let pairs: Vec<usize> = (1..words.len())
         .rev()
-        .filter(|at| match (words.get(at - 1).map(String::as_str), words.get(*at).map(String::as_str)) {
-            (Some("roll" | "rolled" | "rolling"), Some("back")) => true,
-            (Some("back"), Some("to")) => true,
-            _ => false,
+        .filter(|at| {
+            let pair = words.get(at - 1).map(String::as_str).zip(words.get(*at).map(String::as_str));
+            matches!(pair, Some(("roll" | "rolled" | "rolling", "back") | ("back", "to")))
         })
         .collect();
     for at in pairs {

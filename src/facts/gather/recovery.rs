@@ -66,7 +66,9 @@ impl View<'_> {
     /// `path`: its constant part. `facts`: what was seen at it.
     pub(super) fn recover(&self, query: &mut EffectFacts, path: &str, facts: &PathFacts, real: Option<&str>) {
         let irreplaceable = |path: &str| self.is_irreplaceable(query, path);
-        if irreplaceable(path) || real.is_some_and(irreplaceable) {
+        if !query.is_prefix && self.is_made(path) {
+            query.recovery = Recovery::Made;
+        } else if irreplaceable(path) || real.is_some_and(irreplaceable) {
             query.recovery = Recovery::Lost;
         } else if query.verb == Verb::Discard {
             (query.recovery, query.lost) = self.discarded(query, path, facts);
@@ -167,6 +169,13 @@ impl View<'_> {
     fn is_made_again(&self, path: &str) -> bool {
         let home = self.account.home.trim_end_matches('/');
         path.strip_prefix(home).is_some_and(|inside| inside.split('/').any(is_made_again))
+    }
+
+    /// Whether an earlier call of the session has made the file or folder that is there now.
+    fn is_made(&self, path: &str) -> bool {
+        let path = path.trim_end_matches('/');
+        let now = || self.environment.and_then(|environment| environment.made_file(path));
+        self.made.iter().any(|file| file.path == path) && now().is_some_and(|file| self.made.contains(&file))
     }
 
     /// The folder of the repository around a path.

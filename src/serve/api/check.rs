@@ -1,11 +1,13 @@
 //! Checks: may an action run?
 
 use super::problem::Problem;
+use super::sessions::sessions_of;
 use super::{Answer, parse_body};
-use crate::action::{CheckRequest, Context, ContextInput, Identity};
+use crate::action::{Action, Context, ContextInput, Identity};
 use crate::serve::auth::{Caller, authenticate, effective_identity};
-use crate::serve::openapi::{AdmissionErrors, AnyRoute, BodyErrors};
+use crate::serve::openapi::{AdmissionErrors, AnyRoute, BodyErrors, NotFoundError};
 use crate::serve::{Live, Service};
+use crate::session::{Author, Call, OnAsk};
 use crate::verdict::{Decision, Verdict};
 use axum::Json;
 use axum::body::Bytes;
@@ -17,11 +19,28 @@ use serde::Deserialize;
 /// Largest number of actions in a batch.
 const MAX_BATCH: usize = 64;
 
+/// An action with its context.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = CheckRequest)]
+pub(super) struct CheckBody {
+    /// The action.
+    action: Action,
+    /// Its context. In a session, it adds to what the session has reported.
+    #[serde(default)]
+    context: ContextInput,
+    /// The session to which the action belongs, 1 to 200 characters. If the action may run, the session waits for its
+    /// result under the id of the verdict.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 200)]
+    session: Option<String>,
+}
+
 /// Actions to check, each with its own context.
 #[derive(Deserialize, utoipa::ToSchema)]
 #[serde(transparent)]
 #[schema(max_items = 64)]
-pub(super) struct Batch(Vec<CheckRequest>);
+pub(super) struct Batch(Vec<CheckBody>);
 
 /// Check one action
 ///
@@ -30,8 +49,8 @@ pub(super) struct Batch(Vec<CheckRequest>);
     post,
     path = "/v1/check",
     tag = "check",
-    request_body = CheckRequest,
-    responses((status = 200, description = "the verdict", body = Verdict), AnyRoute, BodyErrors, AdmissionErrors),
+    request_body = CheckBody,
+    responses((status = 200, description = "the verdict", body = Verdict), AnyRoute, BodyErrors, AdmissionErrors, NotFoundError),
     security((), ("token" = []))
 )]
 pub(super) async fn check(State(service): State<Service>, headers: HeaderMap, body: Bytes) -> Answer {
@@ -48,7 +67,7 @@ pub(super) async fn check(State(service): State<Service>, headers: HeaderMap, bo
     request_body = Batch,
     responses(
         (status = 200, description = "the verdicts, in the order of the actions", body = Vec<Verdict>),
-        AnyRoute, BodyErrors, AdmissionErrors
+        AnyRoute, BodyErrors, AdmissionErrors, NotFoundError
     ),
     security((), ("token" = []))
 )]
@@ -65,12 +84,12 @@ pub(super) async fn check_batch(State(service): State<Service>, headers: HeaderM
     Ok(Json(verdicts).into_response())
 }
 
-async fn judge(service: &Service, headers: &HeaderMap, request: CheckRequest) -> Result<Verdict, Problem> {
+async fn judge(service: &Service, headers: &HeaderMap, request: CheckBody) -> Result<Verdict, Problem> {
     let (inner, live) = (&service.inner, service.live());
     let caller = authorize(&live, headers)?;
     let permit = inner.load.permit().await?;
     let _in_progress = inner.load.start_check();
-    let CheckRequest { action, context: ContextInput { request, agent, identity, observations } } = request;
+    let CheckBody { action, context: ContextInput { request, agent, identity, observations }, session } = request;
     let identity = effective_identity(&live.settings, caller, identity);
     if claims_superuser(service, &live, caller, &identity) {
         let message = "only a token with acts_for_others may check for the superuser";
@@ -82,7 +101,19 @@ async fn judge(service: &Service, headers: &HeaderMap, request: CheckRequest) ->
     if let Some(agent) = agent {
         context.agent = agent;
     }
-    let mut verdict = live.guard.check(&action, &context).await;
+    let mut verdict = match session {
+        None => live.guard.check(&action, &context).await,
+        Some(id) => {
+            let (sessions, session) = sessions_of(&live, caller, &id)?;
+            let on_ask = if live.settings.shadow { OnAsk::Ignore } else { OnAsk::Unknown };
+            let actions = std::slice::from_ref(&action);
+            // nobody but the client knows what the action returns
+            let author = Some(Author::Anyone);
+            let call = Call { id: None, actions, name: "", author, on_ask, reports: true };
+            let judged = sessions.check(&live.guard, &session, call, context).await.map_err(Problem::failed)?;
+            judged.ok_or_else(Problem::internal)?
+        }
+    };
     drop(permit);
     inner.load.record_verdict(&verdict);
     if live.settings.shadow && verdict.decision != Decision::Allow {
@@ -93,7 +124,7 @@ async fn judge(service: &Service, headers: &HeaderMap, request: CheckRequest) ->
     Ok(verdict)
 }
 
-fn authorize<'a>(live: &'a Live, headers: &HeaderMap) -> Result<Caller<'a>, Problem> {
+pub(super) fn authorize<'a>(live: &'a Live, headers: &HeaderMap) -> Result<Caller<'a>, Problem> {
     let refused = |message| Err(Problem::new(StatusCode::UNAUTHORIZED, message));
     match authenticate(&live.settings, headers) {
         Caller::Unknown => refused("unknown token"),

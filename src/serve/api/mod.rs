@@ -12,6 +12,7 @@ mod decisions;
 mod feedback;
 mod memory;
 mod problem;
+mod sessions;
 mod status;
 
 pub(super) use problem::{ErrorBody, header_for};
@@ -57,6 +58,7 @@ pub(super) fn routes() -> OpenApiRouter<Service> {
     OpenApiRouter::with_openapi(ApiDoc::openapi())
         .routes(routes!(check::check))
         .routes(routes!(check::check_batch))
+        .routes(routes!(sessions::observe))
         .routes(routes!(feedback::give_feedback))
         .routes(routes!(approvals::list_approvals))
         .routes(routes!(approvals::answer_approval))
