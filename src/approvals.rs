@@ -11,8 +11,8 @@
 //! its effects, with hidden characters escaped. An action that is too long to be shown in full cannot be approved.
 
 use crate::action::{Action, Context};
-use crate::store::{Format, StoreError};
-use crate::untrusted::{Secrets, visible, visible_json};
+use crate::store::{Format, StoreError, forget};
+use crate::untrusted::{Leak, Secrets, visible, visible_json};
 use crate::verdict::{Basis, Decision, Digests, ShownEffect, Verdict};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
@@ -199,6 +199,15 @@ impl Approvals {
         )?;
         writing.commit()?;
         Ok(())
+    }
+
+    /// Removes a leaked secret from the file and from its copies; returns the number of texts that held it. A pending
+    /// approval that showed it stays, and is still bound to its action.
+    ///
+    /// # Errors
+    /// [`ApprovalError::Open`]; then the file is as it was.
+    pub fn forget(path: &Path, leak: &Leak) -> Result<usize, ApprovalError> {
+        Ok(forget(path, leak, |_| Ok(()))?)
     }
 
     /// The pending approvals, oldest first.

@@ -59,7 +59,7 @@
 //!
 //! A module imports only modules that stand before it in this list; `tests/it/imports.rs` verifies it.
 //!
-//! `clock`, `digest`, `store`, `untrusted`, `net`, `machine`, `canonical`, `llm`, `prompts`, `embed`, `injection`,
+//! `clock`, `digest`, `untrusted`, `store`, `net`, `machine`, `canonical`, `llm`, `prompts`, `embed`, `injection`,
 //! `web`, `action`, `check`, `verdict`, `policy`, `facts`, `provenance`, `tools`, `memory`, `reason`, `audit`,
 //! `approvals`, `learn`, `guard`, `session`, `replay`, `hook`, `serve`, `mcp`, `research`, `evolve`
 //!

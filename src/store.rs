@@ -2,7 +2,12 @@
 //!
 //! 1. A missing file is created with mode 0600, its folder with mode 0700.
 //! 2. A file of another program, or of a newer release, is refused with an error that names the file.
-//! 3. A file of an older release is migrated in one transaction. A copy of the old file is kept beside it (`FILE.v1`).
+//! 3. `forget` removes a leaked secret from a file and from its copies.
+//! 4. A file of an older release is migrated in one transaction. A copy of the old file is kept beside it (`FILE.v1`).
+
+mod forget;
+
+pub(crate) use forget::forget;
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::io;

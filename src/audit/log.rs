@@ -1,6 +1,8 @@
 //! Appends to the audit log.
 
-use super::verify::{Broken, walk};
+use super::remove::Removed;
+use super::retain::{Base, Retention};
+use super::verify::{Broken, Chain};
 use super::{AuditError, HEAD, Head, failed, link, name};
 use crate::action::{Action, Context, Identity, Observation, SessionFacts};
 use crate::untrusted::Secrets;
@@ -32,6 +34,12 @@ pub struct Entry {
     /// An event other than a decision, such as the removal of a line that a crash cut short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
+    /// The earlier entries that this one says were removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<Removed>,
+    /// The entries that this one says were dropped at the beginning of the log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<Base>,
     /// The action in the trace format, with secrets redacted.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub action: Value,
@@ -70,6 +78,7 @@ pub struct Audit {
     folder: PathBuf,
     shadow: bool,
     durable: bool,
+    pub(super) retention: Retention,
 }
 
 impl Audit {
@@ -79,7 +88,7 @@ impl Audit {
     /// If the folder cannot be created.
     pub fn open(folder: &Path, shadow: bool) -> Result<Self, AuditError> {
         std::fs::create_dir_all(folder).map_err(failed(folder))?;
-        Ok(Self { folder: folder.to_owned(), shadow, durable: false })
+        Ok(Self { folder: folder.to_owned(), shadow, durable: false, retention: Retention::default() })
     }
 
     /// Syncs each line to the disk before its verdict is returned, so that a power failure loses none. This takes as
@@ -134,9 +143,6 @@ impl Audit {
         let asked = left_out;
         cleaned(&mut said, &secrets, &mut left_out);
         self.add(Entry {
-            seq: 0,
-            at_ms: now_ms(),
-            event: None,
             action,
             request: request.as_str().unwrap_or_default().to_owned(),
             agent: context.agent.clone(),
@@ -147,6 +153,7 @@ impl Audit {
             redacted: asked || unseen,
             shadow: self.shadow,
             verdict: said,
+            ..empty()
         })
     }
 
@@ -164,8 +171,21 @@ impl Audit {
     fn add(&self, mut entry: Entry) -> Result<u64, AuditError> {
         let path = self.folder.join(HEAD);
         let mut file = self.locked(&path)?;
+        let mut head = self.head(&mut file, &path)?;
+        entry.at_ms = now_ms();
+        let before = head.file;
+        self.write(&mut file, &path, &mut head, entry)?;
+        let entries = head.entries;
+        if head.file != before {
+            self.drop_old(&mut file, &path, &mut head, now_ms())?;
+        }
+        Ok(entries)
+    }
+
+    /// Where the log ends, after the repair of what a killed writer has left. `file`: the locked `HEAD` at `path`.
+    pub(super) fn head(&self, file: &mut File, path: &Path) -> Result<Head, AuditError> {
         let mut text = String::new();
-        file.read_to_string(&mut text).map_err(failed(&path))?;
+        file.read_to_string(&mut text).map_err(failed(path))?;
         let mut head = match text.as_str() {
             // a writer was killed before it wrote the first HEAD: the log consists of the first line, if it is complete
             "" if self.folder.join(name(2)).exists() || lines(&self.folder.join(name(1))) > 1 => {
@@ -174,17 +194,18 @@ impl Audit {
             "" => Head::begin(),
             text => Head::parse(text).ok_or_else(|| Broken::new(HEAD, 0, "the file cannot be parsed"))?,
         };
+        let found = head.clone();
         if let Some(event) = self.mended(&mut head)? {
             let told = Entry { event: Some(event), ..empty() };
-            self.write(&mut file, &path, &mut head, told)?;
+            self.write(file, path, &mut head, told)?;
+        } else if head != found {
+            record(file, path, &head)?;
         }
-        entry.at_ms = now_ms();
-        self.write(&mut file, &path, &mut head, entry)?;
-        Ok(head.entries)
+        Ok(head)
     }
 
     /// Opens and locks `HEAD`; dropping the file releases the lock.
-    fn locked(&self, path: &Path) -> Result<File, AuditError> {
+    pub(super) fn locked(&self, path: &Path) -> Result<File, AuditError> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let file = file.open(path).map_err(failed(path))?;
@@ -206,7 +227,7 @@ impl Audit {
     fn mended(&self, head: &mut Head) -> Result<Option<String>, AuditError> {
         let told = self.caught_up(head)?;
         // the writer was killed after the first line of the next file
-        if head.bytes > FILE && self.folder.join(name(head.file + 1)).exists() {
+        if self.folder.join(name(head.file + 1)).exists() {
             (head.file, head.bytes) = (head.file + 1, 0);
             let next = self.caught_up(head)?;
             return Ok(next.or(told));
@@ -233,8 +254,9 @@ impl Audit {
         file.read_to_end(&mut rest).map_err(failed(&path))?;
         let whole = rest.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
         let lines = rest.get(..whole).unwrap_or_default();
-        let seen = walk(&name(head.file), lines, &head.hash, head.entries, |_| {})?;
-        (head.hash, head.entries) = (seen.0, seen.1);
+        let mut chain = Chain::new(&head.hash, head.entries);
+        chain.walk(&name(head.file), lines, &mut |_| {})?;
+        (head.hash, head.entries) = (chain.hash, chain.count);
         head.bytes += whole as u64;
         if whole == rest.len() {
             return Ok(None);
@@ -243,8 +265,14 @@ impl Audit {
         Ok(Some(format!("a line that was cut short after {} bytes was removed", rest.len() - whole)))
     }
 
-    fn write(&self, file: &mut File, path: &Path, head: &mut Head, mut entry: Entry) -> Result<(), AuditError> {
-        if head.bytes > FILE {
+    pub(super) fn write(
+        &self,
+        file: &mut File,
+        path: &Path,
+        head: &mut Head,
+        mut entry: Entry,
+    ) -> Result<(), AuditError> {
+        if head.bytes > FILE || self.is_ripe(head, now_ms()) {
             head.file += 1;
             head.bytes = 0;
         }
@@ -265,11 +293,16 @@ impl Audit {
         }
         (head.entries, head.hash) = (entry.seq, hash);
         head.bytes += line.len() as u64;
-        let text = head.text();
-        file.seek(SeekFrom::Start(0)).map_err(failed(path))?;
-        file.write_all(text.as_bytes()).map_err(failed(path))?;
-        file.set_len(text.len() as u64).map_err(failed(path))
+        record(file, path, head)
     }
+}
+
+/// Writes where the log ends into the locked `HEAD` at `path`.
+fn record(file: &mut File, path: &Path, head: &Head) -> Result<(), AuditError> {
+    let text = head.text();
+    file.seek(SeekFrom::Start(0)).map_err(failed(path))?;
+    file.write_all(text.as_bytes()).map_err(failed(path))?;
+    file.set_len(text.len() as u64).map_err(failed(path))
 }
 
 /// The number of lines of a file; 0 if it cannot be read.
@@ -296,11 +329,13 @@ fn truncated(value: &mut Value) -> bool {
     }
 }
 
-fn empty() -> Entry {
+pub(super) fn empty() -> Entry {
     Entry {
         seq: 0,
         at_ms: now_ms(),
         event: None,
+        removed: Vec::new(),
+        dropped: None,
         action: Value::Null,
         request: String::new(),
         agent: String::new(),

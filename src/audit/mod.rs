@@ -7,17 +7,25 @@
 //! 3. The writers of all processes append under one exclusive lock, and begin a new file when one is over 32 MiB. The
 //!    next writer removes a line that a crash cut short, and logs that it did. An entry contains the observations of
 //!    the agent only if the action was not allowed.
-//! 4. Secrets are redacted before anything is written (`untrusted::redact`).
+//! 4. Secrets are redacted before anything is written (`untrusted::redact`). If one was written all the same, an operator
+//!    removes the entries that hold it ([`Audit::remove`]): a tombstone keeps the number, the time and the hash of each,
+//!    and a later entry names all of them. A tombstone that no later entry names is a change.
+//! 5. [`Audit::retain`] bounds the log by age and size. `BASE` records where the log begins then; a later entry names it,
+//!    too.
 //!
 //! [`replay`] gives a logged action to a guard again and reports the differences.
 
 mod log;
+mod remove;
 mod replay;
+mod retain;
 mod verify;
 
 pub(crate) use log::cleaned;
 pub use log::{Audit, Entry};
+pub use remove::Removed;
 pub use replay::{Replayed, replay};
+pub use retain::{Base, Retention};
 pub use verify::{Broken, Verified, entries, verify};
 
 use std::path::PathBuf;
@@ -62,12 +70,26 @@ fn link(before: &str, entry: &[u8]) -> String {
     crate::hex(&Sha256::new().chain_update(before).chain_update(entry).finalize())
 }
 
-/// Hash and entry of a line without its line feed; `None` if the line has another form.
-fn parts(line: &[u8]) -> Option<(&str, &[u8])> {
-    let rest = line.strip_prefix(br#"{"hash":""#)?;
-    let (hash, rest) = rest.split_at_checked(64)?;
-    let entry = rest.strip_prefix(br#"","entry":"#)?.strip_suffix(b"}")?;
-    Some((std::str::from_utf8(hash).ok()?, entry))
+/// A line of the log without its line feed.
+struct Line<'a> {
+    hash: &'a str,
+    /// The entry; or the tombstone of an entry that was removed.
+    entry: std::result::Result<&'a [u8], &'a [u8]>,
+}
+
+impl<'a> Line<'a> {
+    /// `None` if the line has another form.
+    fn parse(line: &'a [u8]) -> Option<Self> {
+        let rest = line.strip_prefix(br#"{"hash":""#)?;
+        let (hash, rest) = rest.split_at_checked(64)?;
+        let hash = std::str::from_utf8(hash).ok()?;
+        let rest = rest.strip_suffix(b"}")?;
+        let entry = match rest.strip_prefix(br#"","entry":"#) {
+            Some(entry) => Ok(entry),
+            None => Err(rest.strip_prefix(br#"","removed":"#)?),
+        };
+        Some(Self { hash, entry })
+    }
 }
 
 /// The end of the log: number of the last file, number of entries, hash of the last line, length of that file in bytes.

@@ -1,7 +1,10 @@
 //! Reads an audit log, and detects changes to it.
 
-use super::{AuditError, BEGIN, Entry, HEAD, Head, failed, link, name, parts};
+use super::remove::{Removed, Tombstone};
+use super::retain::{BASE, Base};
+use super::{AuditError, BEGIN, Entry, HEAD, Head, Line, failed, link, name};
 use rustix::fs::{FlockOperation, flock};
+use serde::Deserialize;
 use std::fs::File;
 use std::path::Path;
 
@@ -28,8 +31,12 @@ impl Broken {
 pub struct Verified {
     /// The number of files.
     pub files: u32,
-    /// The number of entries.
+    /// The number of entries, with those that were removed or dropped.
     pub entries: u64,
+    /// How many of them an operator has removed.
+    pub removed: u64,
+    /// How many at the beginning were dropped, because they were too old or too many.
+    pub dropped: u64,
     /// Hash of the last line; keep a copy elsewhere to detect a forged log.
     pub head: String,
 }
@@ -43,30 +50,45 @@ pub fn verify(folder: &Path) -> Result<Verified, AuditError> {
     verify_folder(folder, |_| {})
 }
 
-/// Verifies a log and calls `each` with every entry, oldest first.
+/// Verifies a log and calls `each` with every entry, oldest first. An entry that was removed has an event in its place.
 ///
 /// # Errors
 /// As [`verify`]; [`AuditError::Json`] if an entry cannot be parsed.
 pub fn entries(folder: &Path, mut each: impl FnMut(Entry)) -> Result<Verified, AuditError> {
     let mut problem = None;
-    let verified = verify_folder(folder, |entry| match serde_json::from_slice(entry) {
-        Ok(entry) => each(entry),
-        Err(why) => problem = problem.take().or(Some(why)),
+    let verified = verify_folder(folder, |line| {
+        let entry = match line {
+            Ok(entry) => serde_json::from_slice(entry),
+            Err(tombstone) => Ok(tombstone.entry()),
+        };
+        match entry {
+            Ok(entry) => each(entry),
+            Err(why) => problem = problem.take().or(Some(why)),
+        }
     })?;
     problem.map_or(Ok(verified), |why| Err(why.into()))
 }
 
-fn verify_folder(folder: &Path, mut each: impl FnMut(&[u8])) -> Result<Verified, AuditError> {
-    let path = folder.join(HEAD);
+fn verify_folder(folder: &Path, each: impl FnMut(Result<&[u8], Tombstone>)) -> Result<Verified, AuditError> {
     // the lock keeps writers out; if it cannot be taken, the log is read without it
-    let _held = File::open(&path).ok().and_then(|file| flock(&file, FlockOperation::LockShared).ok().map(|()| file));
+    let head = File::open(folder.join(HEAD)).ok();
+    let _held = head.and_then(|file| flock(&file, FlockOperation::LockShared).ok().map(|()| file));
+    verify_locked(folder, each)
+}
+
+/// The same while the caller holds the lock.
+pub(super) fn verify_locked(
+    folder: &Path,
+    mut each: impl FnMut(Result<&[u8], Tombstone>),
+) -> Result<Verified, AuditError> {
+    let path = folder.join(HEAD);
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
             // a log with entries always has a HEAD
             std::fs::read_dir(folder).map_err(failed(folder))?;
             return match logs(folder)?.first() {
-                None => Ok(Verified { files: 0, entries: 0, head: BEGIN.to_owned() }),
+                None => Ok(Verified { files: 0, entries: 0, removed: 0, dropped: 0, head: BEGIN.to_owned() }),
                 Some(_) => Err(Broken::new(HEAD, 0, "the file is missing, but log files exist").into()),
             };
         }
@@ -76,8 +98,9 @@ fn verify_folder(folder: &Path, mut each: impl FnMut(&[u8])) -> Result<Verified,
         Err(why) => return Err(failed(&path)(why)),
     };
     let head = Head::parse(&text).ok_or_else(|| Broken::new(HEAD, 0, "the file cannot be parsed"))?;
-    let (mut hash, mut count) = (BEGIN.to_owned(), 0);
-    for file in 1..=head.file {
+    let base = Base::read(folder)?;
+    let mut chain = Chain::from(&base);
+    for file in base.files + 1..=head.file {
         let (path, name) = (folder.join(name(file)), name(file));
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
@@ -86,19 +109,22 @@ fn verify_folder(folder: &Path, mut each: impl FnMut(&[u8])) -> Result<Verified,
             }
             Err(why) => return Err(failed(&path)(why)),
         };
-        (hash, count) = walk(&name, &bytes, &hash, count, &mut each)?;
+        chain.walk(&name, &bytes, &mut each)?;
         if file == head.file && bytes.len() as u64 != head.bytes {
             return Err(Broken::new(&name, 0, "the length of the file differs from HEAD").into());
         }
     }
+    // files before the beginning may be left over, if the guard was killed while it dropped them
     let known: Vec<String> = (1..=head.file).map(name).collect();
     if let Some(foreign) = logs(folder)?.iter().find(|log| !known.contains(log)) {
         return Err(Broken::new(foreign, 0, "HEAD does not refer to this file").into());
     }
-    if (count, hash.as_str()) != (head.entries, head.hash.as_str()) {
+    if (chain.count, chain.hash.as_str()) != (head.entries, head.hash.as_str()) {
         return Err(Broken::new(HEAD, 0, "HEAD does not match the last line").into());
     }
-    Ok(Verified { files: head.file, entries: count, head: hash })
+    chain.settled(&base)?;
+    let (files, entries) = (head.file - base.files, chain.count);
+    Ok(Verified { files, entries, removed: chain.removed, dropped: base.entries, head: chain.hash })
 }
 
 /// The names of all files of a log.
@@ -112,31 +138,97 @@ fn logs(folder: &Path) -> Result<Vec<String>, AuditError> {
     Ok(found)
 }
 
-/// Verifies the hash chain through the lines of a file, which begins after the hash `before`. Returns the last hash and
-/// the number of entries so far.
-pub(super) fn walk(
-    file: &str,
-    bytes: &[u8],
-    before: &str,
-    mut count: u64,
-    mut each: impl FnMut(&[u8]),
-) -> Result<(String, u64), Broken> {
-    let mut hash = before.to_owned();
-    let mut rest = bytes;
-    let mut line = 0;
-    while !rest.is_empty() {
-        line += 1;
-        let end = rest.iter().position(|b| *b == b'\n').ok_or(Broken::new(file, line, "the line is cut short"))?;
-        let (this, next) = rest.split_at(end);
-        rest = next.get(1..).unwrap_or_default();
-        let (said, entry) = parts(this).ok_or(Broken::new(file, line, "this is not a line of an audit log"))?;
-        let found = link(&hash, entry);
-        if said != found {
-            return Err(Broken::new(file, line, "this line or an earlier one was changed"));
-        }
-        each(entry);
-        hash = found;
-        count += 1;
+/// A walk along the chain of hashes.
+#[derive(Debug)]
+pub(super) struct Chain {
+    /// The hash of the last line.
+    pub hash: String,
+    /// The number of entries so far.
+    pub count: u64,
+    /// How many of them were removed.
+    pub removed: u64,
+    /// Tombstones that no later entry has named so far, each with its file and line.
+    unnamed: Vec<(Removed, String, usize)>,
+    /// The beginnings of the log that entries name.
+    named: Vec<Base>,
+}
+
+/// The fields by which an entry speaks about other entries.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct About {
+    removed: Vec<Removed>,
+    dropped: Option<Base>,
+}
+
+impl Chain {
+    /// A walk that begins after `count` entries, of which the last has a hash.
+    pub fn new(hash: &str, count: u64) -> Self {
+        Self { hash: hash.to_owned(), count, removed: 0, unnamed: Vec::new(), named: Vec::new() }
     }
-    Ok((hash, count))
+
+    fn from(base: &Base) -> Self {
+        Self::new(&base.hash, base.entries)
+    }
+
+    /// Verifies the lines of a file.
+    pub fn walk(
+        &mut self,
+        file: &str,
+        bytes: &[u8],
+        each: &mut impl FnMut(Result<&[u8], Tombstone>),
+    ) -> Result<(), Broken> {
+        let mut rest = bytes;
+        let mut line = 0;
+        while !rest.is_empty() {
+            line += 1;
+            let end = rest.iter().position(|b| *b == b'\n').ok_or(Broken::new(file, line, "the line is cut short"))?;
+            let (this, next) = rest.split_at(end);
+            rest = next.get(1..).unwrap_or_default();
+            let this = Line::parse(this).ok_or(Broken::new(file, line, "this is not a line of an audit log"))?;
+            self.count += 1;
+            match this.entry {
+                Ok(entry) => {
+                    if this.hash != link(&self.hash, entry) {
+                        return Err(Broken::new(file, line, "this line or an earlier one was changed"));
+                    }
+                    self.hear(entry);
+                    each(Ok(entry));
+                }
+                Err(stone) => {
+                    let stone: Option<Tombstone> = serde_json::from_slice(stone).ok();
+                    let stone = stone.filter(|stone| stone.seq == self.count);
+                    let stone = stone.ok_or(Broken::new(file, line, "this is not the tombstone of an entry"))?;
+                    let removed = Removed { seq: stone.seq, at_ms: stone.at_ms, hash: this.hash.to_owned() };
+                    self.unnamed.push((removed, file.to_owned(), line));
+                    self.removed += 1;
+                    each(Err(stone));
+                }
+            }
+            this.hash.clone_into(&mut self.hash);
+        }
+        Ok(())
+    }
+
+    /// Notes what an entry says about other entries.
+    fn hear(&mut self, entry: &[u8]) {
+        let speaks = |key: &[u8]| memchr::memmem::find(entry, key).is_some();
+        if !speaks(br#""removed":["#) && !speaks(br#""dropped":{"#) {
+            return;
+        }
+        let about: About = serde_json::from_slice(entry).unwrap_or_default();
+        self.unnamed.retain(|(stone, ..)| !about.removed.contains(stone));
+        self.named.extend(about.dropped);
+    }
+
+    /// Whether entries name every tombstone and the beginning of the log.
+    fn settled(&self, base: &Base) -> Result<(), Broken> {
+        if let Some((_, file, line)) = self.unnamed.first() {
+            return Err(Broken::new(file, *line, "an entry was removed, and no later entry says so"));
+        }
+        if base.files > 0 && !self.named.contains(base) {
+            return Err(Broken::new(BASE, 0, "earlier files were dropped, and no entry says so"));
+        }
+        Ok(())
+    }
 }

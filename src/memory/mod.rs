@@ -14,6 +14,7 @@
 
 mod entry;
 mod error;
+mod forget;
 mod govern;
 mod graph;
 mod history;

@@ -285,6 +285,11 @@ impl Write<'_> {
         Ok(entry)
     }
 
+    /// Deletes decisions that are older than a time; returns their number.
+    pub fn drop_decisions(&self, before_ms: i64) -> Result<usize> {
+        Ok(self.tx.execute("DELETE FROM decision WHERE at_ms < ?1", [before_ms])?)
+    }
+
     pub fn event(&self, who: &str, what: &str, entry: Option<&Entry>, detail: &str) -> Result<()> {
         let sql = "INSERT INTO event (at_ms, who, what, entry, version, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let (id, version) = (entry.map(|e| &e.id), entry.map(|e| signed(e.version)));

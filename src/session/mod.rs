@@ -31,8 +31,8 @@ pub(crate) use history::{ends, newest};
 use crate::action::Observation;
 use crate::machine::{Environment, MadeFile};
 use crate::provenance::orders;
-use crate::store::{Format, StoreError};
-use crate::untrusted::{Secrets, redact};
+use crate::store::{Format, StoreError, forget};
+use crate::untrusted::{Leak, Secrets, redact};
 use crate::verdict::Footprint;
 use rows::{Kind, Rows};
 use rusqlite::Connection;
@@ -46,6 +46,8 @@ use std::time::Duration;
 const KEPT_OF_ONE: usize = 16 * 1024;
 /// Most bytes of instructions that are compared with an action; also of the other excerpts.
 const READ: usize = 96 * 1024;
+/// For how long a session is kept after its last use, if nothing else is said.
+const AGE: Duration = Duration::from_secs(14 * 24 * 3600);
 /// Longest name of a call, in characters.
 const NAMED: usize = 200;
 const FORMAT: Format = Format {
@@ -126,6 +128,8 @@ impl Open {
 #[derive(Debug, Clone)]
 pub struct Sessions {
     database: Arc<Mutex<Connection>>,
+    /// For how long a session is kept after its last use.
+    age: Duration,
 }
 
 impl Sessions {
@@ -134,7 +138,22 @@ impl Sessions {
     /// # Errors
     /// [`SessionError::Open`]
     pub fn open(path: &Path) -> Result<Self, SessionError> {
-        Ok(Self { database: Arc::new(Mutex::new(FORMAT.open(path)?)) })
+        Ok(Self { database: Arc::new(Mutex::new(FORMAT.open(path)?)), age: AGE })
+    }
+
+    /// The same, but a session is kept for `age` after its last use, instead of two weeks.
+    #[must_use]
+    pub fn keep(mut self, age: Duration) -> Self {
+        self.age = age;
+        self
+    }
+
+    /// Removes a leaked secret from the file and from its copies; returns the number of texts that held it.
+    ///
+    /// # Errors
+    /// [`SessionError::Open`]; then the file is as it was.
+    pub fn forget(path: &Path, leak: &Leak) -> Result<usize, SessionError> {
+        Ok(forget(path, leak, |_| Ok(()))?)
     }
 
     /// Records a prompt of the user. Calls that are still open were not made, or the user has seen their results.
@@ -146,7 +165,7 @@ impl Sessions {
         let rows = Rows::begin(&mut database, session)?;
         rows.add(Kind::Prompt, "", &redact(text))?;
         rows.prompted()?;
-        rows.remove_old()?;
+        rows.remove_old(self.age)?;
         rows.commit()
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Open, READ, SessionError};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use std::time::Duration;
 use strum::IntoStaticStr;
 
 /// Most rows of one kind that are kept per session, except credentials.
@@ -14,8 +15,6 @@ const OPEN: i64 = 1_000;
 const SESSIONS: usize = 2_000;
 /// Most digests of removed sessions that are kept.
 const REMOVED: usize = 100_000;
-/// Seconds for which a session is kept after its last use (two weeks).
-const AGE: i64 = 14 * 24 * 3600;
 
 /// What a row holds. The text form is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
@@ -217,15 +216,16 @@ impl<'a> Rows<'a> {
     }
 
     /// Removes sessions that were not used for long, or that are too many, and keeps a digest of each.
-    pub fn remove_old(&self) -> Result<(), SessionError> {
+    pub fn remove_old(&self, age: Duration) -> Result<(), SessionError> {
         self.touch()?;
         let old: Vec<String> = {
             let mut rows = self.transaction.prepare(
                 "SELECT id FROM session WHERE id <> ?1 AND (used < ?2 OR turn <=
                  (SELECT turn FROM session ORDER BY turn DESC LIMIT 1 OFFSET ?3))",
             )?;
+            let age = i64::try_from(age.as_secs()).unwrap_or(i64::MAX);
             let many = i64::try_from(SESSIONS).unwrap_or(i64::MAX);
-            let found = rows.query_map(params![self.session, now() - AGE, many], |row| row.get(0))?;
+            let found = rows.query_map(params![self.session, now() - age, many], |row| row.get(0))?;
             found.collect::<Result<_, _>>()?
         };
         for id in &old {

@@ -3,18 +3,21 @@
 //! 1. `gather` is the only way for such text into a prompt. It puts the pieces into one JSON object, inside a fence
 //!    named by a fresh nonce. The author of the text cannot know the nonce, and JSON keeps the text on one line.
 //!    Observations are of the type [`Untrusted`], which cannot be formatted at all.
-//! 2. `redact` removes secrets from text that is stored or displayed.
+//! 2. `redact` removes secrets from text that is stored or displayed; a [`Leak`] is one that was stored all the same.
 //! 3. [`visible`] displays a text to a person, with hidden characters as escapes.
 //! 4. `segment` cuts a text into sentences under a budget; [`html`] finds the text that a page hides from its reader.
 //!
 //! Recalled checklists, paraphrases and a model's own earlier findings are untrusted, too.
 
 pub mod html;
+mod leak;
 mod redact;
 pub(crate) mod segment;
 mod text;
 mod visible;
 
+pub(crate) use leak::REMOVED;
+pub use leak::{Leak, TooShort};
 pub(crate) use redact::{Secrets, redact};
 pub use text::Untrusted;
 #[cfg(any(feature = "research", feature = "evolve"))]

@@ -12,6 +12,7 @@ mod destinations;
 mod evolve;
 mod facts;
 mod first_release;
+mod forget;
 mod guard;
 mod hook;
 mod hostile;

@@ -2,7 +2,7 @@
 
 use crate::settings::Config;
 use crate::show::plain;
-use agrail::audit::{Audit, AuditError, Entry, entries, replay, verify};
+use agrail::audit::{Audit, AuditError, Entry, Verified, entries, replay, verify};
 use agrail::machine::Environment;
 use anyhow::{Context as _, Result, bail};
 use comfy_table::{ContentArrangement, Table, presets};
@@ -110,9 +110,12 @@ fn verified(folder: &std::path::Path, expect: Option<&str>, json: bool) -> Resul
             if let Some(expect) = expect.filter(|hash| *hash != good.head) {
                 // an older head must still be part of the chain
                 let mut known = false;
-                for file in 1..=good.files {
-                    let text = std::fs::read_to_string(folder.join(format!("audit-{file:08}.jsonl")))?;
-                    known |= text.lines().any(|line| line.get(9..73) == Some(expect));
+                for file in std::fs::read_dir(folder)? {
+                    let file = file?.path();
+                    if file.extension().is_some_and(|ending| ending == "jsonl") {
+                        let text = std::fs::read_to_string(file)?;
+                        known |= text.lines().any(|line| line.get(9..73) == Some(expect));
+                    }
                 }
                 if !known {
                     println!("the log is consistent, but does not contain the head {expect}");
@@ -121,9 +124,12 @@ fn verified(folder: &std::path::Path, expect: Option<&str>, json: bool) -> Resul
             }
             match json {
                 true => {
-                    println!("{}", serde_json::json!({"entries": good.entries, "files": good.files, "head": good.head}))
+                    let Verified { files, entries, removed, dropped, head } = &good;
+                    let json = serde_json::json!({"entries": entries, "files": files, "removed": removed, "dropped": dropped,
+                        "head": head});
+                    println!("{json}");
                 }
-                false => println!("{} entries in {} files, unchanged; head {}", good.entries, good.files, good.head),
+                false => println!("{}", said(&good)),
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -138,6 +144,17 @@ fn verified(folder: &std::path::Path, expect: Option<&str>, json: bool) -> Resul
         }
         Err(problem) => Err(problem.into()),
     }
+}
+
+/// What was verified, in one line.
+fn said(good: &Verified) -> String {
+    let Verified { files, entries, removed, dropped, head } = good;
+    let removed = if *removed > 0 { format!(", of which an operator has removed {removed}") } else { String::new() };
+    let dropped = match dropped {
+        0 => String::new(),
+        number => format!("; the log begins with entry {}, as its limits of age and size ask", number + 1),
+    };
+    format!("{entries} entries in {files} files{removed}, unchanged{dropped}; head {head}")
 }
 
 fn text<'a>(entry: &'a Entry, part: &str) -> &'a str {

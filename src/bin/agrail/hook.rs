@@ -6,7 +6,7 @@ use agrail::action::{Action, Identity};
 use agrail::effect::{Who, shell::NoFiles};
 use agrail::hook::{Answer, Event, HookTarget, Host, Kind, MOST_BYTES, decide, note};
 use agrail::machine::Environment;
-use agrail::session::{Author, Sessions};
+use agrail::session::Author;
 use anyhow::{Result, anyhow};
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -96,7 +96,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Err(problem) => {
             // an unknown form of the event must not lose the observation in it
             if let Some((session, seen)) = Event::salvaged(&bytes) {
-                Sessions::open(&config.sessions_path()?)?.observe(&session, &seen, Author::Anyone)?;
+                config.open_sessions()?.observe(&session, &seen, Author::Anyone)?;
             }
             return Err(problem.into());
         }
@@ -107,7 +107,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Kind::Ignored => Answer::silent(),
         Kind::PostToolUse | Kind::UserPrompt => {
             let environment = Environment::open(&args.root).ok();
-            note(&Sessions::open(&config.sessions_path()?)?, &event, environment.as_ref())?;
+            note(&config.open_sessions()?, &event, environment.as_ref())?;
             Answer::silent()
         }
     };
@@ -129,7 +129,7 @@ fn decided(args: &Args, config: &Config, event: &Event) -> Result<Answer> {
     let target = HookTarget { identity, environment: Some(environment), shadow };
     // load the tables and open the files in parallel with the policies
     let (guard, sessions) = std::thread::scope(|scope| {
-        let sessions = scope.spawn(|| Sessions::open(&config.sessions_path()?).map_err(anyhow::Error::from));
+        let sessions = scope.spawn(|| config.open_sessions());
         scope.spawn(|| {
             agrail::effect::extract_effects(&Action::Shell { command: "ls".to_owned(), cwd: None }, NOBODY, &NoFiles)
         });

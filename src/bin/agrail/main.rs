@@ -20,6 +20,7 @@ mod doctor;
 mod effects;
 mod evolve;
 mod exit;
+mod forget;
 mod hook;
 mod install;
 mod layers;
@@ -74,6 +75,7 @@ enum Command {
     Destinations(destinations::Args),
     Effects(effects::Args),
     Evolve(evolve::Args),
+    Forget(forget::Args),
     Hook(hook::Args),
     Install(install::Args),
     Mcp(mcp::Args),
@@ -123,6 +125,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Memory(args) => memory::run(args, &config),
         Command::Policy(args) => policy::run(&args, &config),
         Command::Evolve(args) => evolve::run(&args, &config),
+        Command::Forget(args) => forget::run(&args, &config),
         Command::Hook(args) => hook::run(&args, &config),
         Command::Install(args) => install::run(&args, &config),
         Command::Research(args) => research::run(&args, &config),

@@ -6,7 +6,6 @@ use agrail::action::Identity;
 use agrail::hook::HookTarget;
 use agrail::machine::Environment;
 use agrail::mcp::{House, Pins, Proxy, http::Front, http::shown, stdio};
-use agrail::session::Sessions;
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -77,7 +76,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let identity = Identity { name, ..Identity::default() };
     let target = HookTarget { identity, environment: Some(environment), shadow: false };
     let guard = config.builder(true)?.build()?;
-    let sessions = Sessions::open(&config.sessions_path()?)?;
+    let sessions = config.open_sessions()?;
     let pins = Pins::open(&config.pins_path()?, args.accept)?;
     let server = args.url.as_ref().map_or_else(|| args.server.join(" "), shown);
     let house = House::new(guard.clone(), target, sessions, pins, &server, &args.request);

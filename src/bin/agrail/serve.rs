@@ -6,7 +6,6 @@ use crate::settings::Config;
 use agrail::action::Identity;
 use agrail::machine::Environment;
 use agrail::serve::{PORT, Service, Settings, Token};
-use agrail::session::Sessions;
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -123,7 +122,7 @@ fn settings(args: &Args, config: &Config, own: &Result<String>, secret: &str) ->
     settings.waiting = section.waiting.unwrap_or(settings.waiting);
     settings.per_second = section.per_second.or(settings.per_second);
     settings.shadow = args.shadow || section.shadow;
-    settings.sessions = Some(Sessions::open(&config.sessions_path()?)?);
+    settings.sessions = Some(config.open_sessions()?);
     for token in &section.tokens {
         let file = config.beside(&token.file);
         let secret = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;

@@ -8,19 +8,20 @@ use crate::settled;
 use agrail::Guard;
 use agrail::action::Identity;
 use agrail::approvals::Approvals;
-use agrail::audit::Audit;
+use agrail::audit::{Audit, Retention};
 use agrail::effect::python::Library;
 use agrail::embed::{MiniLm, Sources};
 use agrail::guard::{GuardBuilder, Settings, UnknownPrograms};
 use agrail::hook::Host;
 use agrail::memory::Memory;
 use agrail::policy::{Policy, Source};
+use agrail::session::Sessions;
 use agrail::verdict::Decision;
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// All settings; each has a default.
 #[derive(Debug, Default, Deserialize, Serialize)]
@@ -86,6 +87,8 @@ pub struct MemorySection {
     pub path: Option<PathBuf>,
     /// Decide without a memory.
     pub off: bool,
+    /// Days after which the records of decisions are deleted, which can no longer be rated then; default: never.
+    pub keep_days: Option<u32>,
     /// A file with the secret that an operator presents to approve without a terminal.
     pub approval_token_file: Option<PathBuf>,
 }
@@ -114,6 +117,11 @@ pub struct AuditSection {
     pub off: bool,
     /// Sync each line to the disk before its verdict is returned.
     pub durable: bool,
+    /// Days after which entries are dropped; default: never.
+    pub keep_days: Option<u32>,
+    /// Megabytes of the log above which its oldest entries are dropped; default: never. Entries are dropped by the file, of
+    /// 32 MiB.
+    pub keep_mb: Option<u64>,
 }
 
 /// `[serve]`
@@ -166,6 +174,8 @@ pub struct TokenSection {
 pub struct HookSection {
     /// Database of the sessions' observations; default: in the user's state folder.
     pub sessions: Option<PathBuf>,
+    /// Days after their last use for which sessions are kept; default: 14.
+    pub keep_days: Option<u32>,
     /// Block nothing; log each call that would have been blocked (`agrail audit show --blocked`).
     pub shadow: bool,
     /// Answer `allow` to Claude Code for calls that policy understands and permits, which overrides the permissions of
@@ -176,6 +186,10 @@ pub struct HookSection {
 /// The configuration file that is used if none is named.
 pub fn default_file() -> Option<PathBuf> {
     base("XDG_CONFIG_HOME", ".config").map(|b| b.join("agrail/config.toml"))
+}
+
+fn days_long(days: u32) -> Duration {
+    Duration::from_secs(u64::from(days) * 24 * 3600)
 }
 
 /// A base folder of the XDG specification.
@@ -322,7 +336,21 @@ impl Config {
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("cannot create {}; set memory.path, or use --no-memory", folder.display()))?;
         }
-        Ok(Memory::open(&path, agrail::embed::MINILM_ID, agrail::embed::MINILM_DIMENSIONS)?)
+        let memory = Memory::open(&path, agrail::embed::MINILM_ID, agrail::embed::MINILM_DIMENSIONS)?;
+        if let Some(days) = self.memory.keep_days {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+            memory.drop_decisions(i64::try_from(now.saturating_sub(days_long(days)).as_millis())?)?;
+        }
+        Ok(memory)
+    }
+
+    /// The sessions.
+    pub fn open_sessions(&self) -> Result<Sessions> {
+        let sessions = Sessions::open(&self.sessions_path()?)?;
+        Ok(match self.hook.keep_days {
+            Some(days) => sessions.keep(days_long(days)),
+            None => sessions,
+        })
     }
 
     /// The folder of the embedding model.
@@ -395,7 +423,9 @@ impl Config {
         let audit = match (self.audit.off, self.audit.durable) {
             (true, _) => None,
             (false, durable) => {
-                let audit = Audit::open(&self.audit_folder()?, shadow)?;
+                let bytes = self.audit.keep_mb.map(|megabytes| megabytes.saturating_mul(1 << 20));
+                let retention = Retention { age: self.audit.keep_days.map(days_long), bytes };
+                let audit = Audit::open(&self.audit_folder()?, shadow)?.retain(retention);
                 Some(if durable { audit.durable() } else { audit })
             }
         };
