@@ -78,6 +78,8 @@ pub struct ContextInput {
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct SessionFacts {
+    /// When the session began, in milliseconds since 1970; `None`: no session is known.
+    pub began: Option<i64>,
     /// Why the agent may have read a text that is not on record; `None`: all that it has read is.
     pub unread: Option<String>,
     /// Files and folders that calls of the session have made.

@@ -58,10 +58,10 @@ pub struct Entry {
     /// The credentials that the agent had read.
     #[serde(default)]
     pub held: Vec<String>,
-    /// What was known of the session besides texts.
+    /// What was known of the session besides texts, without what it has made and where it may send data.
     #[serde(default, skip_serializing_if = "SessionFacts::is_empty")]
     pub session: SessionFacts,
-    /// A secret, part of a long text, or the observations were left out: the decision cannot be reproduced exactly.
+    /// A secret, part of a long text, the observations or a part of the session were left out: the decision cannot be reproduced exactly.
     #[serde(default)]
     pub redacted: bool,
     /// The guard ran in shadow mode: the verdict blocked nothing.
@@ -134,7 +134,11 @@ impl Audit {
         let mut observations = serde_json::to_value(seen.collect::<Vec<_>>())?;
         let unseen = !stopped && (!context.observations.is_empty() || !context.local.is_empty());
         let mut identity = serde_json::to_value(&context.identity)?;
-        let mut session = serde_json::to_value(&context.session)?;
+        // a long session has made much
+        let about = &context.session;
+        let loose = !about.made.is_empty() || !about.places.is_empty();
+        let about = SessionFacts { began: about.began, unread: about.unread.clone(), ..SessionFacts::default() };
+        let mut session = serde_json::to_value(about)?;
         let secrets = Secrets::in_values([&action, &request, &observations]);
         for value in [&mut action, &mut request, &mut observations, &mut held, &mut identity, &mut session] {
             cleaned(value, &secrets, &mut left_out);
@@ -150,7 +154,7 @@ impl Audit {
             observations: serde_json::from_value(observations)?,
             held: serde_json::from_value(held)?,
             session: serde_json::from_value(session)?,
-            redacted: asked || unseen,
+            redacted: asked || unseen || loose,
             shadow: self.shadow,
             verdict: said,
             ..empty()

@@ -22,15 +22,15 @@ mod path;
 mod recovery;
 mod stake;
 
-use crate::action::Context;
+use crate::action::{Context, SessionFacts};
 use crate::effect::local::own_names;
 use crate::effect::shell::Seen;
 use crate::effect::{BROUGHT, Detail, Effect, Kind, Target, UNKNOWN_SPAN, Verb};
 use crate::machine::identity::Protected;
 use crate::machine::repository::{Looks, Remote};
-use crate::machine::{Account, Class, Environment, Folders, MadeFile, PathFacts};
+use crate::machine::{Account, Class, Environment, Folders, PathFacts};
 use crate::net::UrlPolicy;
-use crate::policy::{Destination, EffectFacts, Known, Subject, TargetClass, TargetType};
+use crate::policy::{Destination, EffectFacts, Known, Recovery, Subject, TargetClass, TargetType};
 use crate::verdict::Footprint;
 use modes::widens;
 use names::is_below;
@@ -164,7 +164,7 @@ fn view<'a>(
         approved,
         request: context.request.as_str(),
         entered: effects.iter().filter(enters).map(|effect| effect.target.name().to_owned()).collect(),
-        made: &context.session.made,
+        session: &context.session,
         rename: says_rename(&context.request),
         cut: RefCell::default(),
         names: OnceCell::new(),
@@ -191,7 +191,8 @@ fn subject(context: &Context, account: &Account) -> Subject {
     }
 }
 
-/// What an action leaves behind, according to its effects.
+/// What an action leaves behind, according to its effects. It makes the files that did not exist, and makes those its own
+/// whose content version control holds.
 #[must_use]
 pub fn footprint(input: &ScreenInput) -> Footprint {
     // what is moved was there before
@@ -199,7 +200,7 @@ pub fn footprint(input: &ScreenInput) -> Footprint {
     let makes = |q: &&EffectFacts| {
         q.kind == Kind::Path
             && !moves(&q.program)
-            && q.exists == Known::No
+            && (q.exists == Known::No || q.recovery == Recovery::Tracked)
             && !q.is_prefix
             && !q.unresolved
             && matches!(q.verb, Verb::Write | Verb::Append | Verb::Create | Verb::Overwrite)
@@ -273,8 +274,8 @@ struct View<'a> {
     request: &'a str,
     /// Folders that the action enters.
     entered: Vec<String>,
-    /// What earlier calls of the session have made.
-    made: &'a [MadeFile],
+    /// What is known of the session.
+    session: &'a SessionFacts,
     rename: bool,
     /// Folders and files that could not be inspected completely.
     cut: RefCell<BTreeSet<String>>,

@@ -91,8 +91,8 @@ pub(super) fn recall(rows: &Rows<'_>, call: &str) -> Result<History, SessionErro
         local,
         held,
         open: calls,
-        facts: SessionFacts { unread, made, places },
-        is_new: known.is_new && !known.removed,
+        facts: SessionFacts { began: known.began, unread, made, places },
+        is_new: known.began.is_none() && !known.removed,
     })
 }
 

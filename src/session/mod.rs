@@ -58,16 +58,17 @@ const FORMAT: Format = Format {
             id INTEGER PRIMARY KEY, session TEXT NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL,
             source TEXT NOT NULL, text TEXT NOT NULL);
         CREATE INDEX IF NOT EXISTS seen_session ON seen(session, kind, id);",
-        // turn: order of the last use; used: the same as a time, in s; prompted: last row before the newest prompt
+        // began: the first use, in ms; turn: order of the last use; used: the same as a time, in s; prompted: last row before the
+        // newest prompt
         "CREATE TABLE session(
-            id TEXT PRIMARY KEY, turn INTEGER NOT NULL, used INTEGER NOT NULL, prompted INTEGER NOT NULL,
-            reports INTEGER NOT NULL, unread TEXT);
+            id TEXT PRIMARY KEY, began INTEGER NOT NULL, turn INTEGER NOT NULL, used INTEGER NOT NULL,
+            prompted INTEGER NOT NULL, reports INTEGER NOT NULL, unread TEXT);
         CREATE INDEX session_turn ON session(turn);
         CREATE TABLE open_call(
             session TEXT NOT NULL, call TEXT NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL,
             PRIMARY KEY(session, call));
         CREATE TABLE removed(session TEXT PRIMARY KEY);
-        INSERT INTO session SELECT session, max(id), max(at), 0, 1, NULL FROM seen GROUP BY session;
+        INSERT INTO session SELECT session, min(at) * 1000, max(id), max(at), 0, 1, NULL FROM seen GROUP BY session;
         DELETE FROM seen WHERE kind = 'may-hold';",
     ],
     pragmas: "PRAGMA synchronous = NORMAL",

@@ -49,8 +49,8 @@ impl Kind {
 /// What is known of a session itself.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// It has no record.
-    pub is_new: bool,
+    /// When it began, in milliseconds since 1970; `None`: it has no record.
+    pub began: Option<i64>,
     /// It had one that was removed.
     pub removed: bool,
     /// Its host reports prompts or results.
@@ -78,10 +78,10 @@ impl<'a> Rows<'a> {
 
     fn touch(&self) -> Result<(), SessionError> {
         self.run(
-            "INSERT INTO session(id, turn, used, prompted, reports)
-             VALUES (?1, (SELECT coalesce(max(turn), 0) + 1 FROM session), ?2, 0, 0)
+            "INSERT INTO session(id, began, turn, used, prompted, reports)
+             VALUES (?1, ?3, (SELECT coalesce(max(turn), 0) + 1 FROM session), ?2, 0, 0)
              ON CONFLICT(id) DO UPDATE SET turn = excluded.turn, used = excluded.used",
-            params![self.session, now()],
+            params![self.session, now(), crate::clock::now_ms()],
         )
     }
 
@@ -204,15 +204,13 @@ impl<'a> Rows<'a> {
     }
 
     pub fn known(&self) -> Result<Known, SessionError> {
-        let of = |sql: &str, key: &str| {
-            let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, bool>(0)?, row.get::<_, Option<String>>(1)?));
-            self.transaction.query_row(sql, [key], row).optional()
+        let sql = "SELECT began, reports, unread FROM session WHERE id = ?1";
+        let row = |row: &rusqlite::Row<'_>| {
+            Ok(Known { began: row.get(0)?, reports: row.get(1)?, unread: row.get(2)?, removed: false })
         };
-        let session = of("SELECT reports, unread FROM session WHERE id = ?1", self.session)?;
-        let removed = of("SELECT 1, NULL FROM removed WHERE session = ?1", &digest(self.session))?.is_some();
-        let is_new = session.is_none();
-        let (reports, unread) = session.unwrap_or_default();
-        Ok(Known { is_new, removed, reports, unread })
+        let known = self.transaction.query_row(sql, [self.session], row).optional()?.unwrap_or_default();
+        let mut removed = self.transaction.prepare_cached("SELECT 1 FROM removed WHERE session = ?1")?;
+        Ok(Known { removed: removed.exists([digest(self.session)])?, ..known })
     }
 
     /// Removes sessions that were not used for long, or that are too many, and keeps a digest of each.

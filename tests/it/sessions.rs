@@ -278,6 +278,57 @@ fn what_a_session_made_it_may_replace_and_delete() {
 }
 
 #[test]
+fn what_no_commit_holds_and_no_call_has_made_is_asked_about() {
+    let desk = Desk::new();
+    let project = desk.path("project");
+    fs::remove_dir_all(project.join(".git")).unwrap();
+    let git = |arguments: &[&str]| {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(&project).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments);
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+        assert!(command.output().unwrap().status.success(), "{arguments:?}");
+    };
+    for name in ["clean.py", "edited.py", "dirty.txt"] {
+        fs::write(project.join(name), format!("{name}\n")).unwrap();
+    }
+    git(&["init", "-q"]);
+    git(&["add", "."]);
+    git(&["commit", "-qm", "first"]);
+    fs::write(project.join("dirty.txt"), "what the user has written since\n").unwrap();
+    fs::write(project.join("mine.txt"), "never added\n").unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    desk.prompt("s2", "write the release notes");
+    let says = |command: &str| {
+        let event = json!({"hook_event_name": "PreToolUse", "tool_use_id": "t1", "tool_name": "Bash",
+            "tool_input": {"command": command}});
+        Desk::answer(desk.hook(), &Desk::event(event, "s2")).0
+    };
+    for lost in ["git log > dirty.txt", "git log > mine.txt", "rm dirty.txt", "rm -f mine.txt"] {
+        assert_eq!(says(lost), "ask", "{lost}");
+    }
+    for kept in ["git log > clean.py", "rm clean.py", "git log >> dirty.txt", "git log > new.txt", "rm new.txt"] {
+        assert_eq!(says(kept), "silent", "{kept}");
+    }
+    let edit = json!({"file_path": "/home/user/project/edited.py", "old_string": "edited", "new_string": "changed"});
+    let event =
+        |name: &str| json!({"hook_event_name": name, "tool_use_id": "e1", "tool_name": "Edit", "tool_input": edit});
+    assert_eq!(Desk::answer(desk.hook(), &Desk::event(event("PreToolUse"), "s2")).0, "silent");
+    fs::write(project.join("edited.py"), "changed.py\n").unwrap();
+    Desk::answer(desk.hook(), &Desk::event(event("PostToolUse"), "s2"));
+    // its own change; a program that it ran has made the other one
+    fs::write(project.join("report.csv"), "1,2\n").unwrap();
+    for own in ["rm edited.py", "git log > edited.py", "rm report.csv"] {
+        assert_eq!(says(own), "silent", "{own}");
+    }
+    // a tool that writes a file knows what is in it
+    let write = json!({"hook_event_name": "PreToolUse", "tool_use_id": "w1", "tool_name": "Write",
+        "tool_input": {"file_path": "/home/user/project/dirty.txt", "content": "x"}});
+    assert_eq!(Desk::answer(desk.hook(), &Desk::event(write, "s2")).0, "silent");
+    desk.prompt("s2", "and delete mine.txt");
+    assert_eq!(says("rm -f mine.txt"), "silent");
+}
+
+#[test]
 fn a_place_that_a_person_agreed_to_is_not_asked_about_again() {
     let desk = Desk::new();
     desk.prompt("s1", "share the archive");

@@ -72,8 +72,11 @@ impl View<'_> {
             query.recovery = Recovery::Lost;
         } else if query.verb == Verb::Discard {
             (query.recovery, query.lost) = self.discarded(query, path, facts);
-        } else if query.verb == Verb::Delete && query.exists == Known::Yes && query.class.is(Class::OwnHome) {
+        } else if query.exists != Known::Yes || !query.class.is(Class::OwnHome) {
+        } else if query.verb == Verb::Delete {
             (query.recovery, query.lost) = self.deleted(query, path, facts);
+        } else if matches!(query.verb, Verb::Write | Verb::Append) {
+            (query.recovery, query.lost) = self.rewritten(query, path, facts);
         }
     }
 
@@ -126,6 +129,9 @@ impl View<'_> {
     /// What deletes a folder of a project, or all of it.
     fn deleted(&self, query: &EffectFacts, path: &str, facts: &PathFacts) -> (Recovery, String) {
         let nothing = (Recovery::None, String::new());
+        if query.target_type == TargetType::File && !query.is_prefix {
+            return self.single(path, facts);
+        }
         // a pattern for some names in a folder is not looked at
         let folder = !query.is_prefix && query.target_type == TargetType::Directory;
         let whole = query.recursive && (folder || query.is_prefix && query.name.ends_with("/*"));
@@ -147,10 +153,46 @@ impl View<'_> {
             return (Recovery::Ignored, String::new());
         }
         let place = facts.resolved.as_str();
-        let loss = repository.changes(place, true).and(|| self.untracked(&repository, place, true, true));
+        let changes = repository.changes(place, true);
+        if matches!(changes, Loss::Nothing) && self.is_born_here(place) {
+            return (Recovery::Made, String::new());
+        }
+        let loss = changes.and(|| self.untracked(&repository, place, true, true));
         // with the work tree goes the repository itself
         let whole = folder && place == repository.work;
         let loss = loss.and(|| if whole { repository.only_here() } else { Loss::Nothing });
+        judged(loss, names_deletion(self.request, path))
+    }
+
+    /// What a new content of a file destroys. An edit, by a tool or a program, is a part of the work on the file; a
+    /// redirection of the shell knows nothing of what is there.
+    fn rewritten(&self, query: &EffectFacts, path: &str, facts: &PathFacts) -> (Recovery, String) {
+        let nothing = (Recovery::None, String::new());
+        if query.target_type != TargetType::File || query.is_prefix {
+            return nothing;
+        }
+        match self.single(path, facts) {
+            lost if query.verb == Verb::Write && query.program == "shell" => lost,
+            held @ (Recovery::Tracked, _) => held,
+            _ => nothing,
+        }
+    }
+
+    /// How the content of one file of a repository can be got back. Without a session nobody knows which content the agent
+    /// itself has written, so nothing is looked at.
+    fn single(&self, path: &str, facts: &PathFacts) -> (Recovery, String) {
+        let nothing = (Recovery::None, String::new());
+        if self.session.began.is_none() || self.is_made_again(path) {
+            return nothing;
+        }
+        let repository = self.environment.and_then(|e| Repository::around(e, &self.looks, &facts.resolved));
+        let Some(repository) = repository else { return nothing };
+        let place = facts.resolved.as_str();
+        let changes = repository.changes(place, true);
+        if matches!(changes, Loss::Nothing) && self.is_born_here(place) {
+            return (Recovery::Made, String::new());
+        }
+        let loss = changes.and(|| self.untracked(&repository, place, true, true));
         judged(loss, names_deletion(self.request, path))
     }
 
@@ -175,7 +217,15 @@ impl View<'_> {
     fn is_made(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         let now = || self.environment.and_then(|environment| environment.made_file(path));
-        self.made.iter().any(|file| file.path == path) && now().is_some_and(|file| self.made.contains(&file))
+        let made = &self.session.made;
+        made.iter().any(|file| file.path == path) && now().is_some_and(|file| made.contains(&file))
+    }
+
+    /// Whether a file or folder came to be after the session began.
+    fn is_born_here(&self, path: &str) -> bool {
+        let made = || self.environment.and_then(|environment| environment.made_file(path.trim_end_matches('/')));
+        let born = || made().map(|file| file.born.0.saturating_mul(1_000) + i64::from(file.born.1 / 1_000_000));
+        self.session.began.is_some_and(|began| born().is_some_and(|born| born > began))
     }
 
     /// The folder of the repository around a path.
