@@ -114,6 +114,8 @@ pub struct Context {
     pub held: Vec<String>,
     /// What else is known of the session, if a session is known.
     pub session: SessionFacts,
+    /// `HOME` of the processes that run the action; `None`: the home of the account.
+    pub home: Option<String>,
     /// The host can type into a running program without asking the guard.
     pub typed: bool,
     /// The machine that the action would run on; `None` if there is none to inspect.
@@ -127,7 +129,7 @@ impl Context {
         let (request, agent) = (String::new(), "agent".to_owned());
         let (observations, local, held) = (Vec::new(), Vec::new(), Vec::new());
         let session = SessionFacts::default();
-        Self { request, agent, identity, observations, local, held, session, typed: false, environment }
+        Self { request, agent, identity, observations, local, held, session, home: None, typed: false, environment }
     }
 
     /// The same context with the user's request.

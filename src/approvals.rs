@@ -47,6 +47,7 @@ const FORMAT: Format = Format {
         ALTER TABLE ticket ADD COLUMN cut INTEGER NOT NULL DEFAULT 0;",
         "CREATE TABLE destination(host TEXT PRIMARY KEY, by TEXT NOT NULL, since_ms INTEGER NOT NULL);
         ALTER TABLE ticket ADD COLUMN hosts TEXT NOT NULL DEFAULT '[]';",
+        "CREATE TABLE latest(id INTEGER PRIMARY KEY CHECK (id = 1), ms INTEGER NOT NULL);",
     ],
     pragmas: "",
     folder: true,
@@ -132,47 +133,48 @@ impl Approvals {
     }
 
     /// Takes a person's answer to exactly this action in this context; `None` if there is none. This uses up an
-    /// approval.
+    /// approval. `contents`: digest of what the action reads ([`contents`](crate::facts::contents)).
     ///
     /// # Errors
     /// [`ApprovalError::Database`]
-    pub fn take(&self, action: &Action, context: &Context, digest: &Digests) -> Result<Option<Answer>, ApprovalError> {
-        let (bound, now) = (bound(action, context, digest), crate::clock::now_ms());
-        let database = self.database();
-        let used = database.execute(
-            "UPDATE ticket SET state = 'used' WHERE id = (SELECT id FROM ticket
-             WHERE bound = ?1 AND state = 'approved' AND until_ms > ?2 LIMIT 1)",
-            params![bound, now],
-        )?;
-        if used == 1 {
-            return Ok(Some(Answer::Approved));
-        }
-        let rejected: Option<i64> = database
-            .query_row(
-                "SELECT 1 FROM ticket WHERE bound = ?1 AND state = 'rejected' AND until_ms > ?2 LIMIT 1",
-                params![bound, now],
-                |row| row.get(0),
-            )
-            .optional()?;
-        Ok(rejected.map(|_| Answer::Rejected))
+    pub fn take(
+        &self,
+        action: &Action,
+        context: &Context,
+        digest: &Digests,
+        contents: &str,
+    ) -> Result<Option<Answer>, ApprovalError> {
+        let bound = bound(action, context, digest, contents);
+        let mut database = self.database();
+        let writing = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let now = latest(&writing)?;
+        let answer = taken(&writing, &bound, now)?;
+        writing.commit()?;
+        Ok(answer)
     }
 
     /// Adds a verdict to the queue. A pending approval for the same action is replaced. Ignores verdicts other than
-    /// ask, and asks that result from a failure.
+    /// ask, and asks that result from a failure. `contents`: as for [`Approvals::take`].
     ///
     /// # Errors
     /// [`ApprovalError::Database`]
-    pub fn wait(&self, action: &Action, context: &Context, verdict: &Verdict) -> Result<(), ApprovalError> {
+    pub fn wait(
+        &self,
+        action: &Action,
+        context: &Context,
+        verdict: &Verdict,
+        contents: &str,
+    ) -> Result<(), ApprovalError> {
         if verdict.decision != Decision::Ask || verdict.basis == Basis::Failure {
             return Ok(());
         }
-        let now = crate::clock::now_ms();
         let secrets = Secrets::in_values([&serde_json::to_value(action).unwrap_or_default()]);
         let (shown, cut) = shown(action, &secrets);
         let effects = serde_json::to_string(&effects(verdict, &secrets)).unwrap_or_default();
-        let bound = bound(action, context, &verdict.digest);
+        let bound = bound(action, context, &verdict.digest, contents);
         let mut database = self.database();
         let writing = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let now = latest(&writing)?;
         writing.execute("DELETE FROM ticket WHERE until_ms <= ?1", params![now])?;
         writing.execute("DELETE FROM ticket WHERE bound = ?1 AND state = 'waiting'", params![bound])?;
         writing.execute(
@@ -218,7 +220,7 @@ impl Approvals {
         let database = self.database();
         let mut rows = database.prepare_cached(
             "SELECT id, action, reason, agent, identity, asked_ms, until_ms, effects, cut FROM ticket
-             WHERE state = 'waiting' AND until_ms > ?1 ORDER BY asked_ms, id",
+             WHERE state = 'waiting' AND until_ms > max(?1, coalesce((SELECT ms FROM latest), 0)) ORDER BY asked_ms, id",
         )?;
         let found = rows.query_map(params![crate::clock::now_ms()], |row| {
             Ok(PendingApproval {
@@ -246,9 +248,9 @@ impl Approvals {
             Answer::Approved => "approved",
             Answer::Rejected => "rejected",
         };
-        let now = crate::clock::now_ms();
         let mut database = self.database();
         let writing = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let now = latest(&writing)?;
         let found: Option<(bool, String)> = writing
             .query_row("SELECT cut, hosts FROM ticket WHERE id = ?1", params![id], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
@@ -316,6 +318,27 @@ impl Approvals {
     }
 }
 
+/// The latest time that the queue has seen, in milliseconds since 1970: a clock that goes back renews no answer.
+fn latest(writing: &rusqlite::Transaction<'_>) -> rusqlite::Result<i64> {
+    let sql = "INSERT INTO latest(id, ms) VALUES (1, ?1) ON CONFLICT(id) DO UPDATE SET ms = max(ms, excluded.ms) RETURNING ms";
+    writing.query_row(sql, params![crate::clock::now_ms()], |row| row.get(0))
+}
+
+/// The answer to an action that is bound to `bound`. This uses up an approval.
+fn taken(writing: &rusqlite::Transaction<'_>, bound: &str, now: i64) -> rusqlite::Result<Option<Answer>> {
+    let used = writing.execute(
+        "UPDATE ticket SET state = 'used' WHERE id = (SELECT id FROM ticket
+         WHERE bound = ?1 AND state = 'approved' AND until_ms > ?2 LIMIT 1)",
+        params![bound, now],
+    )?;
+    if used == 1 {
+        return Ok(Some(Answer::Approved));
+    }
+    let sql = "SELECT 1 FROM ticket WHERE bound = ?1 AND state = 'rejected' AND until_ms > ?2 LIMIT 1";
+    let rejected = writing.prepare_cached(sql)?.exists(params![bound, now])?;
+    Ok(rejected.then_some(Answer::Rejected))
+}
+
 /// The whole action as a person sees it, and whether its end was cut.
 fn shown(action: &Action, secrets: &Secrets) -> (String, bool) {
     let mut json = serde_json::to_value(action).unwrap_or_default();
@@ -358,7 +381,7 @@ fn hosts(verdict: &Verdict) -> BTreeSet<String> {
 
 /// Digest of everything that an answer is bound to. The request is left out: a user who says "go on" has not asked for
 /// a different action.
-fn bound(action: &Action, context: &Context, digest: &Digests) -> String {
+fn bound(action: &Action, context: &Context, digest: &Digests, contents: &str) -> String {
     let home = crate::facts::account(context).home;
     crate::digest([
         crate::effect::normal(action, &home).to_string().into_bytes(),
@@ -367,6 +390,7 @@ fn bound(action: &Action, context: &Context, digest: &Digests) -> String {
         digest.facts.clone().into_bytes(),
         digest.policy.clone().into_bytes(),
         digest.memory.clone().into_bytes(),
+        contents.as_bytes().to_vec(),
     ])
 }
 

@@ -267,7 +267,7 @@ impl Guard {
         let refined = progress.refined.take();
         let verdict = self.verdict(&understood, &case, progress, &meter, started);
         let approvals = debug_span!("approvals");
-        let answered = self.answered(&case.action, &case.context, verdict.clone()).instrument(approvals).await;
+        let answered = self.answered(&case, verdict.clone()).instrument(approvals).await;
         if let Some(journal) = &self.inner.journal {
             let (scripts, learning) = (std::mem::take(&mut understood.scripts), self.inner.settings.learning);
             let episode = learn::Episode { scripts, case, verdict, answered: answered.clone(), refined, learning };

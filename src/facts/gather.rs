@@ -54,6 +54,8 @@ pub struct ScreenInput {
 const MATCHES: usize = 4_096;
 /// Most copied names that are judged inside their destination folder.
 const INCOMING: usize = 64;
+/// Most files whose content an approval is bound to.
+const MOST_READ: usize = 256;
 /// Most files that one action is noted to make.
 const MOST_MADE: usize = 256;
 /// Longest file with host names that is read, in bytes.
@@ -211,6 +213,25 @@ pub fn footprint(input: &ScreenInput) -> Footprint {
         makes: input.queries.iter().filter(makes).map(|q| q.name.clone()).take(MOST_MADE).collect(),
         places: input.queries.iter().filter(goes).map(|q| super::url::place_of(&q.name)).collect(),
     }
+}
+
+/// Digest of the content of the files that an action reads, hexadecimal: an approval of the action is bound to it. A file
+/// that is too long to be read is known by its identity.
+#[must_use]
+pub fn contents(input: &ScreenInput, environment: Option<&Environment>) -> String {
+    let Some(environment) = environment else { return String::new() };
+    let read = |q: &&EffectFacts| {
+        matches!(q.verb, Verb::Read | Verb::Encrypt | Verb::Execute)
+            && q.kind == Kind::Path
+            && q.target_type == TargetType::File
+    };
+    let content = |query: &EffectFacts| {
+        let digest = environment.file_digest(&query.name);
+        digest.unwrap_or_else(|| format!("{:?}", environment.made_file(&query.name)))
+    };
+    let parts: Vec<String> =
+        input.queries.iter().filter(read).take(MOST_READ).map(|q| format!("{}\n{}", q.name, content(q))).collect();
+    crate::digest([parts.join("\n").into_bytes()])
 }
 
 /// A script that does not exist yet may be created before it runs.

@@ -6,7 +6,7 @@
 mod gather;
 mod url;
 
-pub use gather::{Approved, ScreenInput, Surroundings, footprint, gather};
+pub use gather::{Approved, ScreenInput, Surroundings, contents, footprint, gather};
 pub(crate) use url::place_of;
 
 use crate::action::Context;
@@ -54,5 +54,9 @@ impl FileSource for Environment {
 #[must_use]
 pub fn account(context: &Context) -> Account {
     let name = &context.identity.name;
-    context.environment.as_ref().map_or_else(|| Account::unknown(name), |e| e.account(name))
+    let account = context.environment.as_ref().map_or_else(|| Account::unknown(name), |e| e.account(name));
+    match &context.home {
+        Some(home) => account.with_variable_home(home),
+        None => account,
+    }
 }

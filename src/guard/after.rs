@@ -5,6 +5,7 @@ use super::{Guard, RECORDING};
 use crate::action::{Action, Context};
 use crate::approvals::{Answer, ApprovalError};
 use crate::check::{Evidence, Outcome, Source, Stage};
+use crate::facts;
 use crate::learn;
 use crate::learn::Learning;
 use crate::reason::Case;
@@ -49,14 +50,15 @@ impl Guard {
     }
 
     /// Applies a person's answer to exactly this action, if there is one. Otherwise queues the action for an answer.
-    pub(super) async fn answered(&self, action: &Action, context: &Context, mut verdict: Verdict) -> Verdict {
+    pub(super) async fn answered(&self, case: &Case, mut verdict: Verdict) -> Verdict {
         let open = verdict.decision == Decision::Ask && verdict.basis != Basis::Failure;
         let Some(approvals) = self.inner.approvals.clone().filter(|_| open) else { return verdict };
-        let (action, context, said) = (action.clone(), context.clone(), verdict.clone());
+        let (case, said) = (case.clone(), verdict.clone());
         let looked = tokio::task::spawn_blocking(move || {
-            let word = approvals.take(&action, &context, &said.digest)?;
+            let contents = facts::contents(&case.gathered, case.context.environment.as_ref());
+            let word = approvals.take(&case.action, &case.context, &said.digest, &contents)?;
             if word.is_none() {
-                approvals.wait(&action, &context, &said)?;
+                approvals.wait(&case.action, &case.context, &said, &contents)?;
             }
             Ok::<_, ApprovalError>(word)
         });

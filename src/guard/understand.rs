@@ -46,7 +46,7 @@ pub(super) fn understand(
 ) -> Understood {
     let mut trace = operation.trace;
     let account = facts::account(context);
-    let who = effect::Who { name: &account.name, home: &account.home };
+    let who = effect::Who { name: &account.name, home: account.tilde() };
     let around: &dyn effect::shell::FileSource = match &context.environment {
         Some(environment) => environment,
         None => &effect::shell::NoFiles,

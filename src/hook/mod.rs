@@ -49,6 +49,8 @@ pub struct HookTarget {
     pub identity: Identity,
     /// The machine that is probed for facts; `None`: no machine is probed.
     pub environment: Option<Environment>,
+    /// `HOME` of the host's processes; `None`: the home of the account.
+    pub home: Option<String>,
     /// Every call runs, whatever the verdict is.
     pub shadow: bool,
 }
@@ -74,6 +76,7 @@ pub async fn decide(
     history.open.retain(|other| !event.is_made_beside(&other.id));
     let mut context = Context::new(target.identity.clone(), target.environment.clone());
     event.host_name().clone_into(&mut context.agent);
+    context.home.clone_from(&target.home);
     if history.request.is_empty() {
         context.request = event.request();
     }

@@ -24,6 +24,8 @@ pub struct Account {
     pub groups: Vec<(u32, String)>,
     /// Home folder.
     pub home: String,
+    /// The home folder that `HOME` names for the processes of the account, if it is another one.
+    pub variable_home: Option<String>,
     /// Whether the user id is 0.
     pub superuser: bool,
 }
@@ -41,8 +43,23 @@ impl Account {
             gid: superuser.then_some(0),
             groups: Vec::new(),
             home,
+            variable_home: None,
             superuser,
         }
+    }
+
+    /// The same account, whose processes have this `HOME`. One that is not an absolute path, or the root, is ignored.
+    #[must_use]
+    pub fn with_variable_home(mut self, home: &str) -> Self {
+        let home = crate::effect::shell::tidy(home);
+        self.variable_home = Some(home).filter(|home| home.starts_with('/') && home.len() > 1 && *home != self.home);
+        self
+    }
+
+    /// The folder that `~` and `$HOME` stand for.
+    #[must_use]
+    pub fn tilde(&self) -> &str {
+        self.variable_home.as_deref().unwrap_or(&self.home)
     }
 }
 
@@ -95,6 +112,7 @@ pub(crate) fn read_accounts(root: &OwnedFd, stamp: Stamp) -> Accounts {
             gid: Some(gid),
             groups: Vec::new(),
             home,
+            variable_home: None,
             superuser: uid == 0,
         };
         names.entry(uid).or_insert_with(|| account.name.clone());

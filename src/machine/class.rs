@@ -292,6 +292,10 @@ fn home(path: &str, parts: &[&str], who: &Account, homes: &[(String, String)]) -
         let rest = path.strip_prefix(home.trim_end_matches('/'))?;
         (home.len() > 1 && (rest.is_empty() || rest.starts_with('/'))).then(|| rest.trim_start_matches('/').to_owned())
     };
+    // what is protected in a home is protected in this one, too; for the rest its place counts, wherever HOME leads
+    if let Some(class) = who.variable_home.as_deref().and_then(below).and_then(|rest| within_home(&rest)) {
+        return Some((class, false));
+    }
     let (class, rest) = if let Some(rest) = below(&who.home).filter(|_| who.home != "/") {
         (Class::OwnHome, rest)
     } else if parts.first() == Some(&"root") {

@@ -189,6 +189,7 @@ impl Proxy {
         let house = Arc::clone(&self.house);
         let mut context = Context::new(house.target.identity.clone(), house.target.environment.clone());
         "mcp".clone_into(&mut context.agent);
+        context.home.clone_from(&house.target.home);
         context.request.clone_from(&house.request);
         // what the server answers is recorded before the client sees it, so no call is open
         house.sessions.recall(&house.session, "")?.apply(&mut context);

@@ -65,6 +65,7 @@ impl Memory {
     /// [`MemoryError::ApprovalSpent`] if it is used up, expired or withdrawn, or if the clock was set back.
     pub fn use_approval(&self, id: &str, now_ms: i64) -> Result<Entry> {
         self.write(|w| {
+            let now_ms = now_ms.max(w.latest_decision()?);
             let Head { mut entry, .. } = w.head(id)?;
             let created = entry.created_ms;
             let active = entry.status == Status::Active;

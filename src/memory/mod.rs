@@ -182,6 +182,8 @@ impl Memory {
     /// If changes by another process cannot be loaded.
     pub fn approval(&self, signature: &str, now_ms: i64) -> Result<Option<Arc<Entry>>> {
         self.refresh()?;
+        // a clock that goes back renews no approval
+        let now_ms = now_ms.max(self.inner.store.with_reader(store::latest_decision)?);
         let live = self.live();
         let holds = |e: &&Arc<Entry>| e.approval.as_ref().is_some_and(|a| a.holds(e.created_ms, now_ms));
         Ok(live.of_signature(signature).iter().find(holds).cloned())

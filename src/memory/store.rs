@@ -159,6 +159,13 @@ fn read_head(row: &rusqlite::Row<'_>) -> Result<Head> {
     Ok(Head { entry, digest, row: row.map(unsigned), vector: None })
 }
 
+/// The time of the latest decision, in milliseconds since 1970; 0 if there is none.
+pub(super) fn latest_decision(connection: &Connection) -> Result<i64> {
+    let latest: Option<i64> =
+        connection.prepare_cached("SELECT max(at_ms) FROM decision")?.query_row([], |row| row.get(0))?;
+    Ok(latest.unwrap_or_default())
+}
+
 /// Parses the body of an entry, after verifying its digest.
 pub(super) fn parse_body(id: &str, body: &str, digest: &str) -> Result<Entry> {
     if finish(Sha256::new().chain_update(body)) != digest {
@@ -283,6 +290,11 @@ impl Write<'_> {
         ])?;
         self.event(who, what, Some(&entry), "")?;
         Ok(entry)
+    }
+
+    /// The time of the latest decision, in milliseconds since 1970; 0 if there is none.
+    pub fn latest_decision(&self) -> Result<i64> {
+        latest_decision(&self.tx)
     }
 
     /// Deletes decisions that are older than a time; returns their number.

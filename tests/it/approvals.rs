@@ -130,6 +130,31 @@ async fn a_place_that_a_person_approved_is_known_until_it_is_revoked() {
     assert_eq!(decision("drop.example").await, Decision::Ask);
 }
 
+#[tokio::test]
+async fn an_answer_is_bound_to_what_is_read_and_a_clock_that_goes_back_renews_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = context(folder.path(), "user");
+    let (approvals, guard) = queue(folder.path());
+    let message = folder.path().join("home/user/m.txt");
+    fs::write(&message, "fix the build").unwrap();
+    let command = "frobnicate --message \"$(cat ~/m.txt)\"";
+    let asked = decide(&guard, &context, command).await;
+    assert_eq!(asked.decision, Decision::Ask, "{}", asked.reason);
+    approvals.answer(&asked.id, Answer::Approved, "me").unwrap();
+    fs::write(&message, "fix the bu1ld").unwrap();
+    let other = decide(&guard, &context, command).await;
+    assert_eq!(other.decision, Decision::Ask, "it would say something else");
+    fs::write(&message, "fix the build").unwrap();
+    assert_eq!(decide(&guard, &context, command).await.decision, Decision::Allow);
+
+    let asked = decide(&guard, &context, command).await;
+    approvals.answer(&asked.id, Answer::Approved, "me").unwrap();
+    // a day later the clock goes back to now
+    let database = rusqlite::Connection::open(folder.path().join("approvals.db")).unwrap();
+    database.execute("UPDATE latest SET ms = ms + 24 * 3600 * 1000", []).unwrap();
+    assert_eq!(decide(&guard, &context, command).await.decision, Decision::Ask, "the answer is a day old");
+}
+
 /// Approves the first action in memory; which of the others are then allowed.
 async fn covered(root: &Path, first: &Action, others: &[Action]) -> Vec<bool> {
     let context = context(root, "user");

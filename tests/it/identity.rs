@@ -150,6 +150,37 @@ async fn what_is_copied_into_a_folder_is_judged_by_its_name() {
 }
 
 #[tokio::test]
+async fn a_home_by_its_variable_is_protected_beside_that_of_the_account() {
+    let root = tempfile::tempdir().unwrap();
+    let mut context = machine(root.path());
+    for home in ["home/user", "ci/home", "home/other"] {
+        fs::create_dir_all(root.path().join(home).join(".ssh")).unwrap();
+        fs::write(root.path().join(home).join(".ssh/id_rsa"), "key").unwrap();
+    }
+    let guard = Guard::builder().build().unwrap();
+    let decide = async |context: &Context, command: &str| decide(&guard, context, command).await.decision;
+    for variable in ["/ci/home", "/ci/home/", "/home/other", "relative", "/", ""] {
+        context.home = Some(variable.to_owned());
+        for command in [
+            "cat ~/.ssh/id_rsa",
+            "cat $HOME/.ssh/id_rsa",
+            "echo 'ssh-ed25519 AAAA' >> $HOME/.ssh/authorized_keys",
+            "echo 'alias ls=x' >> ~/.bashrc",
+            "cat /home/user/.ssh/id_rsa",
+            "cat ~user/.ssh/id_rsa",
+            "cat /home/other/.ssh/id_rsa",
+        ] {
+            assert_ne!(decide(&context, command).await, Decision::Allow, "HOME={variable}: {command}");
+        }
+        assert_eq!(decide(&context, "ls ~").await, Decision::Allow, "HOME={variable}");
+    }
+    context.home = Some("/ci/home".to_owned());
+    assert_ne!(decide(&context, "cat /ci/home/.ssh/id_rsa").await, Decision::Allow);
+    context.home = None;
+    assert_eq!(decide(&context, "cat /ci/home/notes").await, Decision::Allow);
+}
+
+#[tokio::test]
 async fn a_look_that_is_cut_short_is_unknown() {
     let folder = tempfile::tempdir().unwrap();
     let context = machine(folder.path());

@@ -59,7 +59,9 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         None if args.action.is_none() => identity.name = own_name(&environment)?,
         None => {}
     }
+    let home = own_home(&environment, &identity.name);
     let mut context = Context::new(identity, Some(environment));
+    context.home = home;
     context.request = args.request.clone().unwrap_or(around.request);
     context.agent = around.agent.unwrap_or_else(|| "agent".to_owned());
     context.observations = around.observations;
@@ -108,6 +110,14 @@ fn parse_request(args: &Args) -> Result<(Action, ContextInput)> {
         return Ok((body.action, body.context));
     }
     Ok((serde_json::from_value(value).map_err(wrong)?, ContextInput::default()))
+}
+
+/// `HOME` of this process, if actions of the account `name` in the environment have it, too: they run on this machine, and
+/// the account is that of this process.
+pub fn own_home(environment: &Environment, name: &str) -> Option<String> {
+    let here = environment.root() == std::path::Path::new("/");
+    let own = environment.account(name).uid == Some(rustix::process::getuid().as_raw());
+    std::env::var("HOME").ok().filter(|home| here && own && !home.is_empty())
 }
 
 /// The name of the account that runs this program, from the root's passwd file.

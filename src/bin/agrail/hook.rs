@@ -1,6 +1,6 @@
 //! `agrail hook`: answers a host before each tool call. The exit code is always 0 or 2.
 
-use crate::check::own_name;
+use crate::check::{own_home, own_name};
 use crate::settings::Config;
 use agrail::action::{Action, Identity};
 use agrail::effect::{Who, shell::NoFiles};
@@ -125,8 +125,9 @@ fn decided(args: &Args, config: &Config, event: &Event) -> Result<Answer> {
         None => own_name(&environment)?,
     };
     let shadow = args.shadow || config.hook.shadow;
+    let home = own_home(&environment, &name);
     let identity = Identity { name, ..Identity::default() };
-    let target = HookTarget { identity, environment: Some(environment), shadow };
+    let target = HookTarget { identity, environment: Some(environment), home, shadow };
     // load the tables and open the files in parallel with the policies
     let (guard, sessions) = std::thread::scope(|scope| {
         let sessions = scope.spawn(|| config.open_sessions());

@@ -1,6 +1,6 @@
 //! `agrail mcp`: the guard between an MCP client and a server, started by the guard or reached over HTTP.
 
-use crate::check::own_name;
+use crate::check::{own_home, own_name};
 use crate::settings::Config;
 use agrail::action::Identity;
 use agrail::hook::HookTarget;
@@ -73,8 +73,9 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Some(name) => name.clone(),
         None => own_name(&environment)?,
     };
+    let home = own_home(&environment, &name);
     let identity = Identity { name, ..Identity::default() };
-    let target = HookTarget { identity, environment: Some(environment), shadow: false };
+    let target = HookTarget { identity, environment: Some(environment), home, shadow: false };
     let guard = config.builder(true)?.build()?;
     let sessions = config.open_sessions()?;
     let pins = Pins::open(&config.pins_path()?, args.accept)?;
