@@ -15,6 +15,8 @@ pub struct Entry {
     pub name: String,
     /// Whether the name is UTF-8, so that it can be used to look up the entry.
     pub exact: bool,
+    /// The path that a link leads to whose name is not UTF-8; `None` if it leads nowhere or cannot be followed.
+    pub leads_to: Option<String>,
     /// Whether the entry is a symbolic link, or of unknown type.
     pub link: bool,
     /// Whether the entry is a folder.
@@ -66,7 +68,8 @@ pub(crate) fn list(root: &OwnedFd, path: &str, names: bool) -> Listing {
         let link = matches!(kind, FileType::Symlink | FileType::Unknown);
         let text = name.to_string_lossy();
         let (exact, folder) = (name.to_str().is_ok(), kind == FileType::Directory);
-        listing.entries.push(Entry { name: text.into_owned(), exact, link, folder, several });
+        let leads_to = (link && !exact).then(|| probe::resolve_below(root, path, name)).flatten();
+        listing.entries.push(Entry { name: text.into_owned(), exact, leads_to, link, folder, several });
     }
     listing
 }

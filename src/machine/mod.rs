@@ -14,6 +14,7 @@ pub(crate) mod class;
 mod folders;
 pub(crate) mod identity;
 mod listing;
+mod mounts;
 mod probe;
 mod process;
 pub(crate) mod repository;
@@ -27,6 +28,7 @@ pub use probe::ReadError;
 pub use process::ProcessFacts;
 
 use accounts::Accounts;
+use mounts::{Mounts, OtherPath};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use std::path::{Path, PathBuf};
@@ -138,13 +140,14 @@ struct Inner {
     /// The kernel's name of the root; resolved paths begin with it, and it is stripped from them.
     name: String,
     accounts: Mutex<Option<(Instant, Arc<Accounts>)>>,
+    mounts: Mutex<Option<(Instant, Arc<Mounts>)>>,
 }
 
 /// The folders in which programs are searched for, in the order of a typical PATH.
 const PROGRAMS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 /// Longest program that is hashed, in bytes.
 const LONGEST_PROGRAM: usize = 32 * 1024 * 1024;
-/// How long the account files are assumed to be unchanged after a look.
+/// How long account files and mounts are assumed to be unchanged after a look.
 const FRESH: Duration = Duration::from_millis(20);
 
 impl Environment {
@@ -158,7 +161,15 @@ impl Environment {
         let folder = rustix::fs::open(root, flags, Mode::empty()).map_err(|e| wrong(e.to_string()))?;
         let name = probe::name_of(&folder).unwrap_or_default();
         let name = if name == "/" { String::new() } else { name };
-        Ok(Self { inner: Arc::new(Inner { root: root.to_owned(), folder, name, accounts: Mutex::new(None) }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                root: root.to_owned(),
+                folder,
+                name,
+                accounts: Mutex::new(None),
+                mounts: Mutex::new(None),
+            }),
+        })
     }
 
     /// The folder that is seen as `/`.
@@ -205,7 +216,12 @@ impl Environment {
     /// The entries of a folder, and whether they are complete. `names`: also look up whether each file has other names.
     #[must_use]
     pub fn entries(&self, folder: &str, names: bool) -> Listing {
-        listing::list(&self.inner.folder, folder, names)
+        let mut listing = listing::list(&self.inner.folder, folder, names);
+        for entry in listing.entries.iter_mut().filter(|entry| entry.leads_to.is_some()) {
+            let inside = entry.leads_to.take().and_then(|path| Some(path.strip_prefix(&self.inner.name)?.to_owned()));
+            entry.leads_to = inside.filter(|path| path.starts_with('/'));
+        }
+        listing
     }
 
     /// Whether a path is a folder, a file with one name, or a file with several names. Links are not followed.
@@ -247,6 +263,26 @@ impl Environment {
     pub fn read_script(&self, path: &str, max: usize) -> Result<Vec<u8>, MachineError> {
         probe::read_file(&self.inner.folder, path, max)
             .map_err(|why| MachineError::Script { path: path.to_owned(), why })
+    }
+
+    /// The other paths of what lies at a resolved path, by bind mounts.
+    fn aliases(&self, resolved: &str) -> Vec<OtherPath> {
+        let mounts = {
+            let mut kept = self.inner.mounts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            match kept.as_ref().filter(|(looked, _)| looked.elapsed() < FRESH) {
+                Some((_, mounts)) => Arc::clone(mounts),
+                None => {
+                    let mounts = Arc::new(Mounts::read());
+                    *kept = Some((Instant::now(), Arc::clone(&mounts)));
+                    mounts
+                }
+            }
+        };
+        let inside = |other: OtherPath| {
+            let rest = other.path.strip_prefix(&self.inner.name)?;
+            rest.starts_with('/').then(|| OtherPath { path: rest.to_owned(), ..other })
+        };
+        mounts.aliases(&format!("{}{resolved}", self.inner.name)).into_iter().filter_map(inside).collect()
     }
 
     fn accounts(&self) -> Arc<Accounts> {

@@ -132,6 +132,14 @@ pub(crate) fn resolve(root: &OwnedFd, path: &str) -> Option<String> {
     name_of(&open(root, path, LOOK).ok()?)
 }
 
+/// The same for a name in a folder, which need not be UTF-8.
+pub(super) fn resolve_below(root: &OwnedFd, folder: &str, name: &std::ffi::CStr) -> Option<String> {
+    let path = [folder.trim_start_matches('/').as_bytes(), b"/", name.to_bytes()].concat();
+    let path = path.strip_prefix(b"/").unwrap_or(&path);
+    let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+    name_of(&rustix::fs::openat2(root, path, LOOK, Mode::empty(), resolve).ok()?)
+}
+
 /// Whether a path leads to a folder; `None`: not known.
 pub(crate) fn is_folder(root: &OwnedFd, path: &str) -> Option<bool> {
     if path.contains('\0') {
@@ -237,8 +245,24 @@ impl Environment {
             }
             Err(_) => {}
         }
+        self.mounted(who, accounts.homes(), &mut facts);
         self.surroundings(path, who, folders, &mut facts);
         facts
+    }
+
+    /// What a path is under its other names by bind mounts: the most protected class counts.
+    fn mounted(&self, who: &Account, homes: &[(String, String)], facts: &mut PathFacts) {
+        let aliases = self.aliases(&facts.resolved);
+        for other in &aliases {
+            let (class, itself) = class::classify(&other.path, who, homes);
+            if class.weight() > facts.class.weight() {
+                (facts.class, facts.itself) = (class, itself);
+            }
+        }
+        // the place in the file system itself
+        if let Some(first) = aliases.into_iter().next().filter(|other| !other.farther) {
+            facts.resolved = first.path;
+        }
     }
 
     fn found(&self, place: &OwnedFd, who: &Account, folders: &Folders, facts: &mut PathFacts) {

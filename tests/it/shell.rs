@@ -27,6 +27,23 @@ fn check(cases: &[(&str, &[&str])]) {
 }
 
 #[test]
+fn a_tilde_in_a_word_that_looks_like_an_assignment_is_a_home() {
+    let reading = |command: &str| {
+        let action = agrail::Action::Shell { command: command.to_owned(), cwd: Some("/w".into()) };
+        let who = agrail::effect::Who { name: "me", home: "/home/me" };
+        let effects = agrail::effect::extract_effects(&action, who, &agrail::effect::shell::NoFiles).effects;
+        effects.iter().map(|effect| format!("{} {}", effect.verb, effect.target)).collect::<Vec<_>>().join("; ")
+    };
+    for (command, expected) in [
+        ("dd if=/w/a of=~/.bashrc", "/home/me/.bashrc"),
+        ("dd if=/w/a \"of=~/b\"", "/w/~/b"),
+        ("dd if=/w/a of='~/b'", "/w/~/b"),
+    ] {
+        assert!(reading(command).contains(expected), "{command}: {}", reading(command));
+    }
+}
+
+#[test]
 fn what_perhaps_did_not_run_leaves_both_possible() {
     check(&[
         ("X=/etc; false && X=/tmp; rm -rf $X", &["delete /etc", "delete /tmp"]),

@@ -11,11 +11,14 @@ impl View<'_> {
     /// its name, or because it is a link or has other names.
     pub(super) fn matches(&self, effect: &Effect) -> Vec<Effect> {
         let (Target::Path(path), Some(environment)) = (&effect.target, self.environment) else { return Vec::new() };
-        let special = |part: &str| part.contains(['*', '?', '[']);
+        let special = |part: &str| part.contains(['*', '?', '[', UNKNOWN_SPAN]);
         // deleting or listing does not affect the target of a link
         let touches = !matches!(effect.verb, Verb::List | Verb::Delete | Verb::Move);
         let all = path.ends_with("/*");
-        if !path.starts_with('/') || path.contains(UNKNOWN_SPAN) || !special(path) || (all && !touches) {
+        // a name that is not constant may be that of a link, or one that cannot be decoded
+        let vague = path.contains(UNKNOWN_SPAN);
+        let in_folder = path.rsplit_once('/').is_some_and(|(folder, _)| !special(folder));
+        if !path.starts_with('/') || !special(path) || (all || vague) && !touches || vague && !in_folder {
             return Vec::new();
         }
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
@@ -24,7 +27,8 @@ impl View<'_> {
         let class = class_below(self.environment, folder, folder, self.account);
         let mut found = vec![String::new()];
         for (place, part) in parts.iter().enumerate() {
-            let Some(pattern) = glob::Pattern::new(part).ok().filter(|_| special(part)) else {
+            let text = part.replace(UNKNOWN_SPAN, "*");
+            let Some(pattern) = glob::Pattern::new(&text).ok().filter(|_| special(part)) else {
                 found.iter_mut().for_each(|folder| *folder = format!("{folder}/{part}"));
                 continue;
             };
@@ -36,14 +40,17 @@ impl View<'_> {
                 let fits = |name: &str| pattern.matches(name) && shown(name);
                 let mut unseen = !listing.complete;
                 for entry in listing.entries.iter().filter(|entry| fits(&entry.name)) {
-                    let inner = format!("{folder}/{}", entry.name);
+                    let inner = entry.leads_to.clone().filter(|_| last);
+                    let inner = inner.unwrap_or_else(|| format!("{folder}/{}", entry.name));
                     // an entry that cannot be looked up by its name
                     unseen |= !entry.exact && touches && (entry.link || entry.several || !last);
-                    if !last || (entry.link && touches) || (entry.several && touches) || self.stands_out(class, &inner)
-                    {
+                    let stands_out = || !vague && self.stands_out(class, &inner);
+                    if !last || (entry.link && touches) || (entry.several && touches) || stands_out() {
                         next.push(inner);
                     }
                 }
+                // a name of which nothing is known is any name of a folder, and not that of a special one
+                unseen &= !vague || listing.entries.iter().any(|entry| !entry.exact && fits(&entry.name));
                 if (unseen || next.len() > MATCHES) && effect.verb != Verb::List {
                     self.cut.borrow_mut().insert(if folder.is_empty() { "/".to_owned() } else { folder.clone() });
                 }

@@ -79,7 +79,7 @@ impl Shell<'_> {
                 continue;
             }
             for choice in braces(field) {
-                fields.push(self.tilde(&choice));
+                fields.push(self.tilde_in_word(&choice));
                 if fields.len() > MAX_FIELDS {
                     self.unknown(Cause::Budget, "too many words come of one", "shell");
                     return vec![UNKNOWN_SPAN.to_string()];
@@ -106,6 +106,22 @@ impl Shell<'_> {
         let text: String = text.chars().filter(|c| *c != QUOTED && *c != SPLIT).collect();
         // a `~` counts only unquoted and at the beginning
         if node.utf8_text(source.as_bytes()).is_ok_and(|raw| raw.starts_with('~')) { self.tilde(&text) } else { text }
+    }
+
+    /// Expands `~` at the beginning of a word. In a word such as `of=~/x`, which looks like an assignment, bash also expands
+    /// it after the `=` and after each `:`.
+    fn tilde_in_word(&self, word: &str) -> String {
+        let name = |name: &str| {
+            name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        };
+        match word.split_once('=').filter(|(left, value)| name(left) && value.contains('~')) {
+            Some((left, value)) => {
+                let parts: Vec<String> = value.split(':').map(|part| self.tilde(part)).collect();
+                format!("{left}={}", parts.join(":"))
+            }
+            None => self.tilde(word),
+        }
     }
 
     pub(crate) fn tilde(&self, text: &str) -> String {
