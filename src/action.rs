@@ -77,7 +77,7 @@ pub struct ContextInput {
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[serde(default)]
-pub struct SessionFacts {
+pub(crate) struct SessionFacts {
     /// When the session began, in milliseconds since 1970; `None`: no session is known.
     pub began: Option<i64>,
     /// Why the agent may have read a text that is not on record; `None`: all that it has read is.
@@ -113,7 +113,7 @@ pub struct Context {
     /// Names of the credentials that the agent has read earlier in the session, if a session is known.
     pub held: Vec<String>,
     /// What else is known of the session, if a session is known.
-    pub session: SessionFacts,
+    pub(crate) session: SessionFacts,
     /// `HOME` of the processes that run the action; `None`: the home of the account.
     pub home: Option<String>,
     /// The host can type into a running program without asking the guard.

@@ -133,7 +133,7 @@ impl Approvals {
     }
 
     /// Takes a person's answer to exactly this action in this context; `None` if there is none. This uses up an
-    /// approval. `contents`: digest of what the action reads ([`contents`](crate::facts::contents)).
+    /// approval. `contents`: digest of the files that the action reads.
     ///
     /// # Errors
     /// [`ApprovalError::Database`]

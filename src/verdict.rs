@@ -126,7 +126,7 @@ pub struct Digests {
 /// What is left of an action once it was made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Footprint {
+pub(crate) struct Footprint {
     /// It reads credentials.
     pub secrets: bool,
     /// Paths that it makes and that did not exist before.
@@ -182,7 +182,7 @@ pub struct Verdict {
     pub digest: Digests,
     /// What the action leaves behind, according to its effects; not part of the JSON.
     #[serde(skip)]
-    pub footprint: Footprint,
+    pub(crate) footprint: Footprint,
     /// The steps of the check, for `--explain`; not part of the JSON.
     #[serde(skip)]
     pub trace: Vec<String>,

@@ -36,10 +36,10 @@ pub struct Entry {
     pub event: Option<String>,
     /// The earlier entries that this one says were removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub removed: Vec<Removed>,
+    pub(crate) removed: Vec<Removed>,
     /// The entries that this one says were dropped at the beginning of the log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dropped: Option<Base>,
+    pub(crate) dropped: Option<Base>,
     /// The action in the trace format, with secrets redacted.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub action: Value,
@@ -60,7 +60,7 @@ pub struct Entry {
     pub held: Vec<String>,
     /// What was known of the session besides texts, without what it has made and where it may send data.
     #[serde(default, skip_serializing_if = "SessionFacts::is_empty")]
-    pub session: SessionFacts,
+    pub(crate) session: SessionFacts,
     /// A secret, part of a long text, the observations or a part of the session were left out: the decision cannot be reproduced exactly.
     #[serde(default)]
     pub redacted: bool,

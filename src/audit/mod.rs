@@ -23,9 +23,8 @@ mod verify;
 
 pub(crate) use log::cleaned;
 pub use log::{Audit, Entry};
-pub use remove::Removed;
 pub use replay::{Replayed, replay};
-pub use retain::{Base, Retention};
+pub use retain::Retention;
 pub use verify::{Broken, Verified, entries, verify};
 
 use std::path::PathBuf;

@@ -18,7 +18,7 @@ use std::path::Path;
 /// An entry that was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = RemovedEntry))]
-pub struct Removed {
+pub(crate) struct Removed {
     /// Its number.
     pub seq: u64,
     /// Its time in milliseconds since 1970.
@@ -60,7 +60,7 @@ impl Audit {
         let mut file = self.locked(&path)?;
         let mut head = self.head(&mut file, &path)?;
         verify_locked(self.folder(), |_| {})?;
-        let first = super::Base::read(self.folder())?.files + 1;
+        let first = super::retain::Base::read(self.folder())?.files + 1;
         let mut removed = Vec::new();
         for number in first..=head.file {
             let path = self.folder().join(name(number));

@@ -32,7 +32,7 @@ pub struct Retention {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = DroppedEntries))]
 #[serde(deny_unknown_fields)]
-pub struct Base {
+pub(crate) struct Base {
     /// The number of dropped files.
     pub files: u32,
     /// The number of dropped entries.

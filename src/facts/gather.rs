@@ -196,7 +196,7 @@ fn subject(context: &Context, account: &Account) -> Subject {
 /// What an action leaves behind, according to its effects. It makes the files that did not exist, and makes those its own
 /// whose content version control holds.
 #[must_use]
-pub fn footprint(input: &ScreenInput) -> Footprint {
+pub(crate) fn footprint(input: &ScreenInput) -> Footprint {
     // what is moved was there before
     let moves = |program: &str| input.queries.iter().any(|q| q.verb == Verb::Move && q.program == program);
     let makes = |q: &&EffectFacts| {
@@ -218,7 +218,7 @@ pub fn footprint(input: &ScreenInput) -> Footprint {
 /// Digest of the content of the files that an action reads, hexadecimal: an approval of the action is bound to it. A file
 /// that is too long to be read is known by its identity.
 #[must_use]
-pub fn contents(input: &ScreenInput, environment: Option<&Environment>) -> String {
+pub(crate) fn contents(input: &ScreenInput, environment: Option<&Environment>) -> String {
     let Some(environment) = environment else { return String::new() };
     let read = |q: &&EffectFacts| {
         matches!(q.verb, Verb::Read | Verb::Encrypt | Verb::Execute)

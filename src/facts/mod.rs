@@ -6,7 +6,8 @@
 mod gather;
 mod url;
 
-pub use gather::{Approved, ScreenInput, Surroundings, contents, footprint, gather};
+pub use gather::{Approved, ScreenInput, Surroundings, gather};
+pub(crate) use gather::{contents, footprint};
 pub(crate) use url::place_of;
 
 use crate::action::Context;

@@ -36,7 +36,7 @@ pub enum JournalError {
 
 /// One finished check.
 #[derive(Debug)]
-pub struct Episode {
+pub(crate) struct Episode {
     /// Paths and digests of scripts that were parsed.
     pub scripts: Vec<(String, String)>,
     /// The action with its effects, facts and findings.
@@ -58,7 +58,7 @@ enum Order {
 
 /// Writes episodes to a memory. Clones share one thread, which ends when the last clone is dropped.
 #[derive(Clone)]
-pub struct Journal {
+pub(crate) struct Journal {
     orders: mpsc::Sender<Order>,
     embedder: Option<Arc<dyn Embedder>>,
     problem: Arc<Mutex<Option<JournalError>>>,

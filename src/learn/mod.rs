@@ -1,7 +1,7 @@
 //! Learning after the verdict: it can change later verdicts, never the current one.
 //!
-//! 1. [`Journal`] records every decision in the database of the memory and, if configured, learns from clean episodes.
-//! 2. [`Refined`] is a checklist after a model has refined it; `refined.rs` turns it into a lesson.
+//! 1. `Journal` records every decision in the database of the memory and, if configured, learns from clean episodes.
+//! 2. `Refined` is a checklist after a model has refined it; `refined.rs` turns it into a lesson.
 //! 3. [`apply_feedback`] turns an operator's feedback on a recorded verdict into bounded evidence.
 //! 4. `signature` identifies exactly one action of one principal, in normal form. `answerable` decides which
 //!    findings its approval answers. `triggers` recall lessons.
@@ -11,8 +11,9 @@ mod journal;
 mod refined;
 
 pub use feedback::{Feedback, FeedbackError, Learnt, apply_feedback};
-pub use journal::{Episode, Journal, JournalError};
-pub use refined::Refined;
+pub use journal::JournalError;
+pub(crate) use journal::{Episode, Journal};
+pub(crate) use refined::Refined;
 
 use crate::action::Context;
 use crate::check::{Answerer, Finding, Outcome, Response, Source};

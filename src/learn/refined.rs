@@ -24,7 +24,7 @@ const TRIGGERS: usize = 8;
 
 /// The checklist as it was after reasoning.
 #[derive(Debug, Clone)]
-pub struct Refined {
+pub(crate) struct Refined {
     /// The entry from which it was recalled, if the action is of the same kind.
     pub target: Option<Arc<Entry>>,
     /// All recalled entries. Their wording is used for checks with the same meaning.

@@ -37,7 +37,7 @@ const PROJECT: [&str; 8] = ["", ".git", ".git/hooks", ".github/workflows", ".hus
 /// Device and inode of a file: equal for all of its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
-pub struct FileId {
+pub(crate) struct FileId {
     /// Device, major and minor number.
     pub device: (u32, u32),
     /// Inode.
@@ -47,7 +47,7 @@ pub struct FileId {
 /// A file or folder that is known to be the same as before: its inode may be used again, the time of its birth may not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
-pub struct MadeFile {
+pub(crate) struct MadeFile {
     /// Absolute path; links were not followed.
     pub path: String,
     /// Its identity.

@@ -10,7 +10,7 @@ pub(crate) const MOST: usize = 100_000;
 
 /// One name in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// The name; bytes that are not UTF-8 are replaced.
     pub name: String,
     /// Whether the name is UTF-8, so that it can be used to look up the entry.
@@ -28,7 +28,7 @@ pub struct Entry {
 
 /// The entries of a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Listing {
+pub(crate) struct Listing {
     /// The entries found, without `.` and `..`.
     pub entries: Vec<Entry>,
     /// Whether the folder contains nothing else. False if the listing was cut short or an entry could not be read.

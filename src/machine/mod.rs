@@ -22,8 +22,8 @@ pub(crate) mod repository;
 pub use accounts::Account;
 pub use class::Class;
 pub(crate) use folders::Folders;
-pub use identity::{FileId, MadeFile};
-pub use listing::{Entry, Listing};
+pub(crate) use identity::{FileId, MadeFile};
+pub(crate) use listing::Listing;
 pub use probe::ReadError;
 pub use process::ProcessFacts;
 
@@ -98,7 +98,7 @@ pub struct PathFacts {
     /// Size in bytes.
     pub size: Option<u64>,
     /// Identity of a regular file that has other names, too (hard links); the names share it.
-    pub several: Option<FileId>,
+    pub(crate) several: Option<FileId>,
     /// Permission bits.
     pub mode: Option<u32>,
     /// User id of the owner.
@@ -215,7 +215,7 @@ impl Environment {
 
     /// The entries of a folder, and whether they are complete. `names`: also look up whether each file has other names.
     #[must_use]
-    pub fn entries(&self, folder: &str, names: bool) -> Listing {
+    pub(crate) fn entries(&self, folder: &str, names: bool) -> Listing {
         let mut listing = listing::list(&self.inner.folder, folder, names);
         for entry in listing.entries.iter_mut().filter(|entry| entry.leads_to.is_some()) {
             let inside = entry.leads_to.take().and_then(|path| Some(path.strip_prefix(&self.inner.name)?.to_owned()));
@@ -232,7 +232,7 @@ impl Environment {
     /// The identity of a regular file or a folder; links are not followed. `None`: nothing is there, something else is, or
     /// it cannot be examined.
     #[must_use]
-    pub fn made_file(&self, path: &str) -> Option<MadeFile> {
+    pub(crate) fn made_file(&self, path: &str) -> Option<MadeFile> {
         probe::made_file(&self.inner.folder, path)
     }
 

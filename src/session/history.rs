@@ -15,7 +15,7 @@ const OBSERVATIONS: usize = 24;
 
 /// A call whose result is not on record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OpenCall {
+pub(crate) struct OpenCall {
     /// Its id.
     pub id: String,
     /// What it does.
@@ -34,9 +34,9 @@ pub struct History {
     /// Calls that have read credentials, newest first.
     pub held: Vec<String>,
     /// Other calls that are open and whose results anyone may have written, oldest first.
-    pub open: Vec<OpenCall>,
+    pub(crate) open: Vec<OpenCall>,
     /// What is known besides texts; open calls are not part of it.
-    pub facts: SessionFacts,
+    pub(crate) facts: SessionFacts,
     /// No event of the session is on record.
     pub is_new: bool,
 }

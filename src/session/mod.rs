@@ -24,7 +24,7 @@ mod rows;
 mod tests;
 
 pub use check::{Call, OnAsk};
-pub use history::{History, OpenCall};
+pub use history::History;
 #[cfg(feature = "hook")]
 pub(crate) use history::{ends, newest};
 

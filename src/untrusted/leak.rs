@@ -5,11 +5,6 @@ pub const REMOVED: &str = "[removed]";
 /// Shortest secret, in characters: a shorter text stands in many places by chance.
 const SHORTEST: usize = 6;
 
-/// Why a text cannot be removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a text of fewer than {SHORTEST} characters may stand anywhere by chance; give a longer part of the secret")]
-pub struct TooShort;
-
 /// A leaked secret. It is never shown.
 #[derive(Clone)]
 pub struct Leak {
@@ -24,14 +19,13 @@ impl std::fmt::Debug for Leak {
 }
 
 impl Leak {
-    /// A leaked secret; white space around it is not part of it.
-    ///
-    /// # Errors
-    /// [`TooShort`]
-    pub fn new(secret: &str) -> Result<Self, TooShort> {
+    /// A leaked secret; white space around it is not part of it. `None` if it has fewer than 6 characters: such a text may
+    /// stand anywhere by chance.
+    #[must_use]
+    pub fn new(secret: &str) -> Option<Self> {
         let secret = secret.trim();
         if secret.chars().count() < SHORTEST {
-            return Err(TooShort);
+            return None;
         }
         let json = |text: &str| {
             let quoted = serde_json::Value::from(text).to_string();
@@ -40,7 +34,7 @@ impl Leak {
         let once = json(secret);
         let mut forms = vec![json(&once), once, secret.to_owned()];
         forms.dedup();
-        Ok(Self { forms })
+        Some(Self { forms })
     }
 
     /// The forms in which it may stand in a file, the longest first.
@@ -68,7 +62,7 @@ mod tests {
             assert!(leak.is_in(text.as_bytes()), "{text}");
         }
         assert!(!leak.is_in(b"a b cdefg"));
-        assert_eq!(Leak::new("abc12").unwrap_err(), TooShort);
+        assert!(Leak::new("abc12").is_none());
         assert_eq!(format!("{leak:?}"), "Leak");
     }
 }

@@ -16,8 +16,8 @@ pub(crate) mod segment;
 mod text;
 mod visible;
 
+pub use leak::Leak;
 pub(crate) use leak::REMOVED;
-pub use leak::{Leak, TooShort};
 pub(crate) use redact::{Secrets, redact};
 pub use text::Untrusted;
 #[cfg(any(feature = "research", feature = "evolve"))]

@@ -20,6 +20,8 @@ pub enum Detail {
     Network,
     /// The error that kept a script from being read (`unknown`).
     Unreadable(String),
+    /// What is sent is the output of another program (`send`).
+    Streamed,
     /// Another part of the action changes the script before it runs (`unknown`).
     Changed,
     /// What would run comes from an archive, a repository or a patch that the action itself brings.
@@ -101,6 +103,7 @@ impl fmt::Display for Detail {
             | Self::Unreadable(text)
             | Self::Operation(text) => f.write_str(text),
             Self::Network => f.write_str("network"),
+            Self::Streamed => f.write_str(STREAMED),
             Self::Changed => f.write_str(CHANGED),
             Self::Brought => f.write_str(BROUGHT),
             Self::Argument => f.write_str("argument"),
@@ -113,5 +116,7 @@ impl fmt::Display for Detail {
 
 /// The text of [`Detail::Brought`], which is also the advice to the agent.
 pub const BROUGHT: &str = "it comes from elsewhere: look at it first, and run it in an action of its own";
+/// The text of [`Detail::Streamed`].
+pub const STREAMED: &str = "output of another program";
 /// The text of [`Detail::Changed`], which is also the advice to the agent.
 pub const CHANGED: &str = "make the change an action of its own, and run it then";

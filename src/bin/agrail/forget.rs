@@ -35,7 +35,8 @@ pub struct Args {
 /// Runs the subcommand.
 pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     may_approve(config, args.token.as_deref())?;
-    let leak = Leak::new(&secret(args)?)?;
+    let leak = Leak::new(&secret(args)?)
+        .context("a text of fewer than 6 characters may stand anywhere by chance; give a longer part of the secret")?;
     let who = "operator";
     let mut found = Vec::new();
     let audit = config.audit_folder()?;

@@ -3,7 +3,7 @@
 use super::View;
 use super::asked::mentions;
 use crate::effect::shell::is_public_registry;
-use crate::effect::{Effect, Kind, UNKNOWN_SPAN, Verb};
+use crate::effect::{Effect, Kind, STREAMED, UNKNOWN_SPAN, Verb};
 use crate::facts::url::{host_of, is_here, place_of};
 use crate::machine::Class;
 use crate::machine::repository::Remote;
@@ -115,7 +115,8 @@ pub(super) fn reads_data(query: &EffectFacts) -> bool {
         .any(|class| query.class.is(*class))
 }
 
-/// Notes which transfers may carry data: all of an action that reads some, and those of version control. A place that the
+/// Notes which transfers may carry data: all of an action that reads some, those of version control, and those of what
+/// another program prints. A place that the
 /// row does not name counts only if no other effect of the program names it.
 pub(super) fn carry(queries: &mut [EffectFacts]) {
     let reads = queries.iter().any(reads_data);
@@ -123,7 +124,7 @@ pub(super) fn carry(queries: &mut [EffectFacts]) {
         queries.iter().filter(|q| q.verb == Verb::Send && !is_unnamed(q)).map(|q| q.program.clone()).collect();
     let sets = queries.iter().any(|q| q.verb == Verb::Send && q.operation == REMOTE);
     for query in queries.iter_mut().filter(|query| query.verb == Verb::Send) {
-        query.carries = reads || query.program == "git";
+        query.carries = reads || query.program == "git" || query.detail == STREAMED;
         // the address of a remote that the action sets says more than its name
         let by_address =
             sets && query.program == "git" && query.operation != REMOTE && !query.name.contains(['/', ':']);

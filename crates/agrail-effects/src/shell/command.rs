@@ -99,7 +99,15 @@ impl Shell<'_> {
     /// Interprets a command given as a list of words.
     pub(crate) fn simple(&mut self, words: &[String], stdin: Output) -> Output {
         let before = std::mem::replace(&mut self.stdin, stdin.clone());
+        let from = self.reading.effects.len();
+        // what a program has printed from the network is not the user's
+        let streams = stdin.piped && !stdin.network && stdin.file.is_none();
+        let streams = streams && stdin.text.as_ref().is_none_or(|text| text.contains(UNKNOWN_SPAN));
         let output = self.run_program(words, stdin);
+        let sent = self.reading.effects.iter_mut().skip(from);
+        for effect in sent.filter(|e| streams && e.verb == Verb::Send && e.detail == Detail::None) {
+            effect.detail = Detail::Streamed;
+        }
         self.stdin = before;
         output
     }
