@@ -58,7 +58,8 @@ pub struct Entry {
     /// The credentials that the agent had read.
     #[serde(default)]
     pub held: Vec<String>,
-    /// What was known of the session besides texts, without what it has made and where it may send data.
+    /// When the session began, and why something in it was unread. The files that it made and the places that a person agreed
+    /// to are left out.
     #[serde(default, skip_serializing_if = "SessionFacts::is_empty")]
     pub(crate) session: SessionFacts,
     /// A secret, part of a long text, the observations or a part of the session were left out: the decision cannot be reproduced exactly.

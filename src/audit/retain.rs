@@ -28,7 +28,7 @@ pub struct Retention {
     pub bytes: Option<u64>,
 }
 
-/// Where a log begins: what was dropped before.
+/// The entries that were dropped from the beginning of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = DroppedEntries))]
 #[serde(deny_unknown_fields)]

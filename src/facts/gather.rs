@@ -207,7 +207,7 @@ pub(crate) fn footprint(input: &ScreenInput) -> Footprint {
             && !q.unresolved
             && matches!(q.verb, Verb::Write | Verb::Append | Verb::Create | Verb::Overwrite)
     };
-    let goes = |q: &&EffectFacts| q.verb == Verb::Send && q.destination == Destination::New;
+    let goes = |q: &&EffectFacts| q.verb == Verb::Send && q.carries && q.destination == Destination::New;
     Footprint {
         secrets: input.queries.iter().any(|q| q.secrets),
         makes: input.queries.iter().filter(makes).map(|q| q.name.clone()).take(MOST_MADE).collect(),

@@ -253,6 +253,12 @@ impl Event {
             || CONVERSATION_TOOLS.contains(&tool) && !matches!(tool, "BashOutput" | "TaskOutput" | "Task" | "Agent")
     }
 
+    /// Whether the call runs a subagent, whose calls reach the hook, too.
+    #[must_use]
+    pub fn starts_agent(&self) -> bool {
+        matches!(self.tool(), "Task" | "Agent")
+    }
+
     /// Who may have written the result of the call; `None` if the tool returns only what the agent itself has written.
     #[must_use]
     pub fn author(&self) -> Option<Author> {

@@ -87,7 +87,8 @@ pub async fn decide(
         false if event.asks() => OnAsk::Person,
         false => OnAsk::Refuse,
     };
-    let (name, author) = (event.tool(), event.author());
+    // what a subagent reports comes from its own calls, which are on record; it is open while they are made
+    let (name, author) = (event.tool(), event.author().filter(|_| !event.starts_agent()));
     let call = Call { id: Some(&call), actions: &actions, name, author, on_ask, reports: false };
     Ok(sessions.judge(guard, &session, call, &context).await?)
 }

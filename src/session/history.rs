@@ -8,10 +8,8 @@ use std::collections::VecDeque;
 
 /// Longest request that is kept, in bytes.
 pub(super) const REQUEST: usize = 16 * 1024;
-/// Most prompts, credentials, files and places that are recalled, newest first.
+/// Most rows of one kind that are recalled, newest first.
 const NEWEST: usize = 1_000;
-/// Most other excerpts that are recalled, newest first.
-const OBSERVATIONS: usize = 24;
 
 /// A call whose result is not on record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,13 +97,13 @@ pub(super) fn recall(rows: &Rows<'_>, call: &str) -> Result<History, SessionErro
 /// The instructions of a session, then the newest other excerpts, each oldest first.
 fn texts(rows: &Rows<'_>, order: Kind, other: Kind) -> Result<Vec<Observation>, SessionError> {
     let mut found = Vec::new();
-    for (kind, most) in [(other, OBSERVATIONS), (order, usize::MAX)] {
+    for kind in [other, order] {
         let mut bytes = 0;
         let fits = |(_, text): &(String, String)| {
             bytes += text.len();
             bytes <= READ
         };
-        found.extend(rows.newest(kind, most)?.into_iter().take_while(fits));
+        found.extend(rows.newest(kind, NEWEST)?.into_iter().take_while(fits));
     }
     found.reverse();
     Ok(found.into_iter().map(|(source, text)| Observation { source, text: Untrusted::from(text) }).collect())

@@ -58,7 +58,7 @@ const FORMAT: Format = Format {
             id INTEGER PRIMARY KEY, session TEXT NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL,
             source TEXT NOT NULL, text TEXT NOT NULL);
         CREATE INDEX IF NOT EXISTS seen_session ON seen(session, kind, id);",
-        // began: the first use, in ms; turn: order of the last use; used: the same as a time, in s; prompted: last row before the
+        // settled: a prompt came after it, so it counts only once it ends. began: the first use, in ms; turn: order of the last use; used: the same as a time, in s; prompted: last row before the
         // newest prompt
         "CREATE TABLE session(
             id TEXT PRIMARY KEY, began INTEGER NOT NULL, turn INTEGER NOT NULL, used INTEGER NOT NULL,
@@ -66,7 +66,7 @@ const FORMAT: Format = Format {
         CREATE INDEX session_turn ON session(turn);
         CREATE TABLE open_call(
             session TEXT NOT NULL, call TEXT NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL,
-            PRIMARY KEY(session, call));
+            settled INTEGER NOT NULL, PRIMARY KEY(session, call));
         CREATE TABLE removed(session TEXT PRIMARY KEY);
         INSERT INTO session SELECT session, min(at) * 1000, max(id), max(at), 0, 1, NULL FROM seen GROUP BY session;
         DELETE FROM seen WHERE kind = 'may-hold';",
@@ -157,7 +157,7 @@ impl Sessions {
         Ok(forget(path, leak, |_| Ok(()))?)
     }
 
-    /// Records a prompt of the user. Calls that are still open were not made, or the user has seen their results.
+    /// Records a prompt of the user. Calls that are still open count as unread no longer, but may still end.
     ///
     /// # Errors
     /// [`SessionError`]; then the prompt is not on record, and what was unread remains so.
@@ -166,8 +166,7 @@ impl Sessions {
         let rows = Rows::begin(&mut database, session)?;
         rows.add(Kind::Prompt, "", &redact(text))?;
         rows.prompted()?;
-        rows.remove_old(self.age)?;
-        rows.commit()
+        rows.commit(self.age)
     }
 
     /// Records that the agent has read a text, outside of a call or as part of one that goes on.
@@ -178,7 +177,7 @@ impl Sessions {
         let mut database = self.database();
         let rows = Rows::begin(&mut database, session)?;
         observe(&rows, observation, author)?;
-        rows.commit()
+        rows.commit(self.age)
     }
 
     /// Records that a call was made, with what it has returned. `environment`: the machine on which it was made, for the
@@ -211,7 +210,7 @@ impl Sessions {
             observe(&rows, observation, author)?;
         }
         rows.reports()?;
-        rows.commit()
+        rows.commit(self.age)
     }
 
     /// Records that a call was not made, and has returned nothing.
@@ -222,7 +221,7 @@ impl Sessions {
         let mut database = self.database();
         let rows = Rows::begin(&mut database, session)?;
         rows.close(call)?;
-        rows.commit()
+        rows.commit(self.age)
     }
 
     /// Records that the agent has read credentials. `how`: a short description.
@@ -233,7 +232,7 @@ impl Sessions {
         let mut database = self.database();
         let rows = Rows::begin(&mut database, session)?;
         rows.add(Kind::Held, "", &name(how))?;
-        rows.commit()
+        rows.commit(self.age)
     }
 
     /// What is known of a session when it makes the call `call`, which is not counted as open itself.
@@ -242,7 +241,7 @@ impl Sessions {
     /// [`SessionError`]
     pub fn recall(&self, session: &str, call: &str) -> Result<History, SessionError> {
         let mut database = self.database();
-        history::recall(&Rows::begin(&mut database, session)?, call)
+        history::recall(&Rows::look(&mut database, session)?, call)
     }
 
     /// Records a call as open. `reports`: the host is known to report results.
@@ -258,7 +257,7 @@ impl Sessions {
         if reports {
             rows.reports()?;
         }
-        rows.commit()
+        rows.commit(self.age)
     }
 
     fn database(&self) -> MutexGuard<'_, Connection> {

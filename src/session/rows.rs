@@ -7,12 +7,12 @@ use strum::IntoStaticStr;
 
 /// Most rows of one kind that are kept per session, except credentials.
 const ROWS: usize = 1_000;
-/// Most observations that are kept per session; instructions are kept separately.
-const TEXTS: usize = 150;
+/// Most observations that are kept per session, and recalled; instructions are kept separately.
+const TEXTS: usize = 24;
 /// Most calls of one session that may be open.
 const OPEN: i64 = 1_000;
 /// Most sessions that are kept.
-const SESSIONS: usize = 2_000;
+const SESSIONS: usize = 1_000;
 /// Most digests of removed sessions that are kept.
 const REMOVED: usize = 100_000;
 
@@ -70,9 +70,16 @@ impl<'a> Rows<'a> {
         Ok(Self { transaction, session })
     }
 
-    /// Ends the transaction, with the session as the one used last.
-    pub fn commit(self) -> Result<(), SessionError> {
+    /// The same for reading alone, which waits for no writer.
+    pub fn look(database: &'a mut Connection, session: &'a str) -> Result<Self, SessionError> {
+        Ok(Self { transaction: database.transaction()?, session })
+    }
+
+    /// Ends the transaction, with the session as the one used last, and removes those that were not used for `age` or are
+    /// too many.
+    pub fn commit(self, age: Duration) -> Result<(), SessionError> {
         self.touch()?;
+        self.remove_old(age)?;
         Ok(self.transaction.commit()?)
     }
 
@@ -124,7 +131,13 @@ impl<'a> Rows<'a> {
         if kind == Kind::Order && (many(bytes, READ + 1) || many(number, kind.most()) || cut.len() < text.len()) {
             self.mark("more instructions were read than can be kept")?;
         }
-        Ok(())
+        // no more are recalled
+        self.run(
+            "DELETE FROM seen WHERE id IN (SELECT id FROM
+             (SELECT id, sum(length(CAST(text AS BLOB))) OVER (ORDER BY id DESC) AS bytes FROM seen
+              WHERE session = ?1 AND kind = ?2) WHERE bytes > ?3)",
+            params![self.session, name, i64::try_from(READ).unwrap_or(i64::MAX)],
+        )
     }
 
     /// Records that something may have been read that is not on record.
@@ -133,10 +146,10 @@ impl<'a> Rows<'a> {
         self.run("UPDATE session SET unread = ?2 WHERE id = ?1", params![self.session, why])
     }
 
-    /// The user has sent a prompt: nothing is unread or open any more.
+    /// The user has sent a prompt: nothing is unread any more.
     pub fn prompted(&self) -> Result<(), SessionError> {
         self.touch()?;
-        self.run("DELETE FROM open_call WHERE session = ?1", params![self.session])?;
+        self.run("UPDATE open_call SET settled = 1 WHERE session = ?1", params![self.session])?;
         self.run("DELETE FROM removed WHERE session = ?1", params![digest(self.session)])?;
         self.run(
             "UPDATE session SET unread = NULL, reports = 1, prompted = (SELECT coalesce(max(id), 0) FROM seen)
@@ -163,7 +176,7 @@ impl<'a> Rows<'a> {
             self.mark("more calls were open than can be kept")?;
         }
         self.run(
-            "INSERT OR REPLACE INTO open_call(session, call, name, body) VALUES (?1, ?2, ?3, ?4)",
+            "INSERT OR REPLACE INTO open_call(session, call, name, body, settled) VALUES (?1, ?2, ?3, ?4, 0)",
             params![self.session, call, name, serde_json::to_string(&open)?],
         )
     }
@@ -181,9 +194,9 @@ impl<'a> Rows<'a> {
         found.map(|(name, body)| Ok((name, serde_json::from_str(&body)?))).transpose()
     }
 
-    /// The open calls: id, name, record.
+    /// The open calls since the last prompt: id, name, record.
     pub fn open_calls(&self) -> Result<Vec<(String, String, Open)>, SessionError> {
-        let sql = "SELECT call, name, body FROM open_call WHERE session = ?1 ORDER BY rowid";
+        let sql = "SELECT call, name, body FROM open_call WHERE session = ?1 AND settled = 0 ORDER BY rowid";
         let mut rows = self.transaction.prepare_cached(sql)?;
         let found = rows.query_map([self.session], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?)))?;
         found
@@ -214,8 +227,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Removes sessions that were not used for long, or that are too many, and keeps a digest of each.
-    pub fn remove_old(&self, age: Duration) -> Result<(), SessionError> {
-        self.touch()?;
+    fn remove_old(&self, age: Duration) -> Result<(), SessionError> {
         let old: Vec<String> = {
             let mut rows = self.transaction.prepare(
                 "SELECT id FROM session WHERE id <> ?1 AND (used < ?2 OR turn <=

@@ -68,6 +68,11 @@ fn credentials_are_held_from_the_call_on_and_a_refused_call_holds_none() {
     sessions.close("a", "2", None, None).unwrap();
     sessions.prompt("a", "thanks").unwrap();
     assert_eq!(sessions.recall("a", "").unwrap().held, ["cat .npmrc"]);
+    // the user types while a call runs
+    sessions.begin("a", "3", "cat .pgpass", call(Author::User, true), false).unwrap();
+    sessions.prompt("a", "hurry").unwrap();
+    sessions.close("a", "3", None, None).unwrap();
+    assert_eq!(sessions.recall("a", "").unwrap().held, ["cat .pgpass", "cat .npmrc"]);
 }
 
 #[test]

@@ -175,7 +175,7 @@ impl Secrets {
             Value::Array(items) => items.iter_mut().fold(false, |any, item| self.redact_json(item) | any),
             Value::Object(fields) => fields.iter_mut().fold(false, |any, (name, field)| {
                 let named = match field {
-                    Value::String(text) if *text != REDACTED => {
+                    Value::String(text) if *text != REDACTED && may_name(name) => {
                         let clean = redact(&format!("{name}={text}")).ends_with(&format!("={REDACTED}"));
                         clean.then(|| REDACTED.clone_into(text)).is_some()
                     }
@@ -186,6 +186,12 @@ impl Secrets {
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }
     }
+}
+
+/// Whether the name of a field may say that its value is a secret.
+fn may_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["pass", "pwd", "secret", "token", "key", "auth", "credential", "cookie"].iter().any(|word| name.contains(word))
 }
 
 /// Whether a value stands for itself: no variable, call or placeholder fills it in.

@@ -241,6 +241,16 @@ fn a_session_that_is_older_than_its_record_is_unread() {
 }
 
 #[test]
+fn the_calls_of_a_subagent_do_not_wait_for_its_report() {
+    let desk = Desk::new();
+    let task = json!({"description": "tidy", "prompt": "tidy up and push"});
+    assert_eq!(desk.before("a", "Task", &task).0, "silent");
+    assert_eq!(desk.before("b", "Bash", &json!({"command": "git push"})).0, "silent");
+    Desk::answer(desk.hook(), &Desk::after("a", "Task", &task, PAGE));
+    assert_eq!(desk.sink().0, "deny", "its report is on record");
+}
+
+#[test]
 fn several_calls_at_once_are_told_apart() {
     let desk = Desk::new();
     let page = |name: &str| json!({"url": format!("https://{name}.example/"), "prompt": "read"});
