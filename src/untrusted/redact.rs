@@ -13,7 +13,7 @@ mod forms;
 #[cfg(test)]
 mod tests;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, MatchKind};
 use forms::{FORMS, Form, Looks};
 use regex::Regex;
 use serde_json::Value;
@@ -68,11 +68,27 @@ pub(crate) fn redact(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
     for form in forms_in(&text) {
         let found = spans(form, &text);
-        for span in found.into_iter().rev() {
-            text.to_mut().replace_range(span, REDACTED);
+        if !found.is_empty() {
+            text = Cow::Owned(without(&text, &found));
         }
     }
     text
+}
+
+/// A text with a mark in the place of each span; the spans are in order.
+fn without(text: &str, spans: &[std::ops::Range<usize>]) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut end = 0;
+    // a span to the end of its quotes may reach into the next one
+    for span in spans {
+        if span.start >= end {
+            clean.push_str(text.get(end..span.start).unwrap_or_default());
+            clean.push_str(REDACTED);
+        }
+        end = end.max(span.end);
+    }
+    clean.push_str(text.get(end..).unwrap_or_default());
+    clean
 }
 
 /// The places of the forms that may match in a text.
@@ -114,8 +130,8 @@ fn quoted(text: &str, span: std::ops::Range<usize>) -> std::ops::Range<usize> {
 /// a program or of a path, where no form tells it.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
-    /// The longest first.
-    parts: Vec<String>,
+    /// Finds each part of them; `None` if there is none.
+    search: Option<AhoCorasick>,
 }
 
 impl Secrets {
@@ -129,9 +145,10 @@ impl Secrets {
                 parts.extend(secret.split(split).filter(|part| part.len() >= SHORTEST).map(str::to_owned));
             }
         }
-        parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
-        parts.dedup();
-        Self { parts }
+        if parts.is_empty() {
+            return Self::default();
+        }
+        Self { search: AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(parts).ok() }
     }
 
     /// The secrets in the texts of values.
@@ -152,13 +169,10 @@ impl Secrets {
     /// Replaces these secrets, and every other one, in a text.
     #[must_use]
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut text = redact(text);
-        for part in self.parts.iter() {
-            if text.contains(part.as_str()) {
-                text = Cow::Owned(text.replace(part.as_str(), REDACTED));
-            }
-        }
-        text
+        let text = redact(text);
+        let spans: Vec<_> =
+            self.search.iter().flat_map(|search| search.find_iter(text.as_ref())).map(|m| m.range()).collect();
+        if spans.is_empty() { text } else { Cow::Owned(without(&text, &spans)) }
     }
 
     /// The same in every text of a value, and in texts whose name says that they are secrets. Returns whether anything

@@ -92,3 +92,12 @@ fn a_secret_is_found_again_where_no_form_tells_it() {
     assert_eq!(secrets.redact("unknown program horse9"), format!("unknown program {REDACTED}"));
     assert!(matches!(secrets.redact("ssh me@host"), Cow::Borrowed(_)));
 }
+
+#[test]
+fn many_secrets_take_no_longer_than_one_each() {
+    let text = "password=hunter2x; ".repeat(100_000);
+    let shown = redact(&text);
+    assert_eq!((shown.matches(REDACTED).count(), shown.contains("hunter2x")), (100_000, false));
+    let quoted = "password='hunter2x api_key=a1b2c3d4e5f6'; user=me";
+    assert_eq!(redact(quoted), format!("password='{REDACTED}'; user=me"));
+}
