@@ -25,8 +25,9 @@ mod tests;
 
 pub use check::{Call, OnAsk};
 pub use history::History;
+pub(crate) use history::ends;
 #[cfg(feature = "hook")]
-pub(crate) use history::{ends, newest};
+pub(crate) use history::newest;
 
 use crate::action::Observation;
 use crate::machine::{Environment, MadeFile};
