@@ -49,6 +49,10 @@ impl FileSource for Environment {
     fn resolved(&self, path: &str) -> Option<String> {
         self.resolve(path)
     }
+
+    fn free(&self, path: &str) -> Option<u64> {
+        Environment::free(self, path)
+    }
 }
 
 /// The account that a context names, looked up in its environment if it has one.

@@ -248,6 +248,13 @@ impl Environment {
         probe::is_there(&self.inner.folder, path)
     }
 
+    /// How many bytes an account without privileges can still write to the file system of a path, or of the nearest
+    /// folder above it that exists; `None` if that is unknown or slow to find out.
+    #[must_use]
+    pub(crate) fn free(&self, path: &str) -> Option<u64> {
+        probe::free(&self.inner.folder, path)
+    }
+
     /// The path that a path leads to, links followed; `None` if nothing is there or it cannot be looked at.
     #[must_use]
     pub fn resolve(&self, path: &str) -> Option<String> {

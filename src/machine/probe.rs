@@ -177,6 +177,15 @@ pub(crate) fn made_file(root: &OwnedFd, path: &str) -> Option<MadeFile> {
     kept.then(|| MadeFile { path: path.to_owned(), id: id(&found), born })
 }
 
+/// How many bytes an account without privileges can still write to the file system of a path, or of one of the folders
+/// above it.
+pub(crate) fn free(root: &OwnedFd, path: &str) -> Option<u64> {
+    let above = std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(folder, _)| folder));
+    let place = above.take(LINKS).find_map(|path| open(root, path, LOOK).ok()).filter(|place| !slow(place))?;
+    let found = rustix::fs::fstatvfs(&place).ok()?;
+    found.f_bavail.checked_mul(found.f_frsize)
+}
+
 fn id(stat: &Statx) -> FileId {
     FileId { device: (stat.stx_dev_major, stat.stx_dev_minor), inode: stat.stx_ino }
 }

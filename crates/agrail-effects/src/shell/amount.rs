@@ -1,9 +1,15 @@
-//! Amounts: outputs without end, and sizes that no disk takes in passing.
+//! Amounts: outputs without end, sizes that no disk takes in passing or that leave the disk full, and jobs by the thousand.
 
 use super::{Output, Shell};
+use crate::role::Role;
+use crate::table::{Bound, Options};
 
 /// Size from which an output or a file exhausts the disk, in bytes; the same as in Python.
 const EXHAUSTING: u64 = 100_000_000_000;
+/// Size below which free space is not looked at, in bytes.
+const SMALL: u64 = 100_000_000;
+/// Jobs at once from which a command exhausts the processes of an account.
+pub(super) const JOBS: u64 = 1_000;
 /// Files that never end.
 pub(super) const SOURCES: [&str; 4] = ["/dev/full", "/dev/random", "/dev/urandom", "/dev/zero"];
 /// Filters whose output ends only when their input does.
@@ -20,9 +26,10 @@ impl Shell<'_> {
         let file = |word: &String| word.strip_prefix("of=").is_some_and(|path| !path.starts_with("/dev/"));
         match program {
             "yes" => true,
-            "head" | "ghead" => input && counted(words).is_some_and(|size| size >= EXHAUSTING),
+            "head" | "ghead" => input && counted(words).is_some_and(|size| self.fills(size, &[])),
             "dd" | "gdd" => {
-                let much = input && copied(words).is_none_or(|size| size >= EXHAUSTING);
+                let to: Vec<&str> = words.iter().filter_map(|word| word.strip_prefix("of=")).collect();
+                let much = input && copied(words).is_none_or(|size| self.fills(size, &to));
                 if much && words.iter().any(file) {
                     self.exhaust("disk", program);
                 }
@@ -36,10 +43,31 @@ impl Shell<'_> {
         }
     }
 
-    /// Reports a size that exhausts the disk.
-    pub(super) fn size(&mut self, value: &str, program: &str) {
-        if bytes(value).is_some_and(|size| size >= EXHAUSTING) {
+    /// Reports a size that exhausts the disk on which one of the files among the arguments is.
+    pub(super) fn size(&mut self, value: &str, bound: &Bound, program: &str) {
+        let files = bound.arguments.iter().filter(|(role, ..)| matches!(role, Role::Act { .. }));
+        let files: Vec<&str> = files.map(|(_, file, _)| file.as_str()).collect();
+        if bytes(value).is_some_and(|size| self.fills(size, &files)) {
             self.exhaust("disk", program);
+        }
+    }
+
+    /// Whether so many bytes are too many for any disk, or leave less than a tenth of what is free where one of the files
+    /// is; without files, in the current folder.
+    fn fills(&self, size: u64, files: &[&str]) -> bool {
+        let leaves_none = |path: &str| self.around.free(&self.path(path)).is_some_and(|free| size > free / 10 * 9);
+        let files = if files.is_empty() { &["."] } else { files };
+        size >= EXHAUSTING || size >= SMALL && files.iter().any(|path| leaves_none(path))
+    }
+
+    /// Reports a program that runs so many jobs at once (`xargs -P`, `parallel -j`) that no other can start.
+    pub(super) fn jobs(&mut self, program: &str, options: &Options, stdin: &Output) {
+        let counts = ["-P", "--max-procs", "-j", "--jobs"];
+        let jobs = options.given.iter().filter(|option| counts.contains(&option.name.as_str()));
+        let jobs = jobs.filter_map(|option| option.value.as_ref()?.parse::<u64>().ok()).max();
+        // 0: as many as there is input
+        if jobs.is_some_and(|jobs| jobs >= JOBS || jobs == 0 && stdin.endless) {
+            self.exhaust("process", program);
         }
     }
 }
@@ -97,6 +125,80 @@ fn plain(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{bytes, copied, counted};
+    use crate::shell::{FileSource, NoFiles, ReadError};
+    use crate::{Action, Verb, Who, extract_effects};
+
+    /// A disk on which 10 GB are left, but 1 TB below `/large`.
+    struct Small;
+
+    impl FileSource for Small {
+        fn script(&self, path: &str, _max: usize) -> Result<Vec<u8>, ReadError> {
+            Err(ReadError::Missing(path.to_owned()))
+        }
+
+        fn folder(&self, _path: &str) -> Option<bool> {
+            None
+        }
+
+        fn free(&self, path: &str) -> Option<u64> {
+            Some(if path.starts_with("/large/") { 1_000_000_000_000 } else { 10_000_000_000 })
+        }
+    }
+
+    /// What a command exhausts.
+    fn exhausted(command: &str, around: &dyn FileSource) -> Vec<String> {
+        let action = Action::Shell { command: command.to_owned(), cwd: Some("/home/alice".into()) };
+        let effects = extract_effects(&action, Who { name: "alice", home: "/home/alice" }, around).effects;
+        let exhausts = effects.iter().filter(|effect| effect.verb == Verb::Exhaust);
+        exhausts.map(|effect| effect.target.name().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_size_is_compared_with_what_is_free() {
+        for command in [
+            "fallocate -l 9500M image",
+            "fallocate -l 9500M /home/alice/image",
+            "dd if=/dev/zero of=image bs=1M count=9500",
+            "head -c 9500M /dev/urandom > image",
+        ] {
+            assert_eq!(exhausted(command, &Small), ["disk"], "{command}");
+            assert!(exhausted(command, &NoFiles).is_empty(), "{command}");
+        }
+        for command in [
+            "fallocate -l 5G image",
+            "fallocate -l 50G /large/image",
+            "dd if=/dev/zero of=/large/image bs=1M count=9500",
+            "truncate -s 50G image",
+        ] {
+            assert!(exhausted(command, &Small).is_empty(), "{command}");
+        }
+        assert_eq!(exhausted("fallocate -l 100G /large/image", &Small), ["disk"]);
+    }
+
+    #[test]
+    fn thousands_of_jobs_at_once_exhaust_the_processes() {
+        for command in [
+            "for i in $(seq 5000); do ./job & done",
+            "for i in {1..5000}; do sleep 100 & done",
+            "for i in {1..50}; do for j in {1..50}; do ./job & done; done",
+            "while true; do ./job & done",
+            "seq 5000 | xargs -P 2000 -n 1 ./job",
+            "yes | xargs -P0 -n1 ./job",
+            "parallel -j 2000 ./job ::: a",
+        ] {
+            assert_eq!(exhausted(command, &NoFiles), ["process"], "{command}");
+        }
+        for command in [
+            "for i in {1..20}; do ./job & done; wait",
+            "for i in {1..5000}; do ./job; done",
+            "for i in {1..5000}; do ./job & wait; done",
+            "for i in {1..5000}; do for j in 1 2 3 4; do ./job & done; wait; done",
+            "xargs -P 0 -n 1 ./job < list",
+            "parallel -j 8 ./job ::: a b",
+        ] {
+            assert!(exhausted(command, &NoFiles).is_empty(), "{command}: {:?}", exhausted(command, &NoFiles));
+        }
+    }
 
     fn words(line: &str) -> Vec<String> {
         line.split(' ').map(str::to_owned).collect()

@@ -26,6 +26,11 @@ pub trait FileSource {
         None
     }
 
+    /// How many bytes still fit on the file system of an absolute path; `None` if that is unknown.
+    fn free(&self, _path: &str) -> Option<u64> {
+        None
+    }
+
     /// Whether the host can type into a program that it keeps running.
     fn typed(&self) -> bool {
         false
@@ -81,6 +86,10 @@ impl FileSource for Typing<'_> {
         self.0.resolved(path)
     }
 
+    fn free(&self, path: &str) -> Option<u64> {
+        self.0.free(path)
+    }
+
     fn typed(&self) -> bool {
         true
     }
@@ -112,6 +121,10 @@ impl FileSource for Providing<'_> {
 
     fn resolved(&self, path: &str) -> Option<String> {
         self.0.resolved(path)
+    }
+
+    fn free(&self, path: &str) -> Option<u64> {
+        self.0.free(path)
     }
 
     fn typed(&self) -> bool {

@@ -19,6 +19,7 @@ impl Shell<'_> {
     /// xargs and parallel: the words of the input are appended to a command or replace its placeholder.
     pub(crate) fn xargs(&mut self, program: &str, words: &[String], stdin: &Output) -> Output {
         let given = self.options(program, words);
+        self.jobs(program, &given, stdin);
         let command = words.get(given.used..).unwrap_or_default();
         let mut replace = (program == "parallel").then(|| "{}".to_owned());
         for option in given.given.iter().filter(|option| matches!(option.name.as_str(), "-I" | "-i" | "--replace")) {

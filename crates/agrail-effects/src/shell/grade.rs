@@ -82,6 +82,8 @@ const MACHINES: [&str; 14] = [
     "server",
     "vm",
 ];
+/// Ends of the options that say how many.
+const COUNTS: [&str; 7] = ["capacity", "count", "instances", "nodes", "num", "replicas", "scale"];
 const SECRETS: [&str; 8] =
     ["credential", "credentials", "password", "passwords", "secret", "secrets", "token", "access_token"];
 const PRINTS: [&str; 11] =
@@ -123,8 +125,19 @@ fn grade(path: &[String], words: &[String], targets: &[String], changes: bool) -
     } else if key || any(&ACCESS) && !any(&NO_ACCESS) {
         Some("access")
     } else {
-        (any(&["create", "launch", "purchase", "run"]) && any(&MACHINES)).then_some("spend")
+        let starts = any(&["create", "launch", "purchase", "run"]) && any(&MACHINES);
+        (starts || asks_for_many(words)).then_some("spend")
     }
+}
+
+/// Whether an option asks for a hundred or more of something: `--replicas=500`, `--count 100`.
+fn asks_for_many(words: &[String]) -> bool {
+    let many = |text: &str| text.parse::<u64>().is_ok_and(|number| number >= 100);
+    let named = |name: &str| COUNTS.iter().any(|count| name.trim_start_matches('-').ends_with(count));
+    words.iter().enumerate().any(|(place, word)| match word.split_once('=') {
+        Some((name, value)) => name.starts_with("--") && named(name) && many(value),
+        None => word.starts_with("--") && named(word) && words.get(place + 1).is_some_and(|value| many(value)),
+    })
 }
 
 /// Whether one name says that it prints a secret: `get-access-token`.
@@ -181,6 +194,9 @@ mod tests {
             ("s3api put-bucket-acl --acl public-read", Some("public")),
             ("ec2 run-instances --count 2", Some("spend")),
             ("container clusters create a", Some("spend")),
+            ("scale deployment/a --replicas=500", Some("spend")),
+            ("container clusters resize a --num-nodes 200", Some("spend")),
+            ("scale deployment/a --replicas=5", None),
             ("iam create-policy-version --policy-arn a", Some("access")),
             ("ec2 create-tags --resources a", None),
             ("ecr put-lifecycle-policy --a b", None),

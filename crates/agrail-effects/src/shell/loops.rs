@@ -1,5 +1,6 @@
 //! `for`, `while` and `until`: how many rounds they have, and whether they end.
 
+use super::amount::JOBS;
 use super::braces::range_length;
 use super::syntax::join;
 use super::word::children;
@@ -62,8 +63,18 @@ impl Shell<'_> {
                 output
             }
         };
+        self.exhaust_jobs(node, source, rounds);
         self.repeat = saved;
         output
+    }
+
+    /// Reports a loop that starts a job in each of many rounds. The rounds of loops around it count if nothing waits.
+    fn exhaust_jobs(&mut self, node: Node<'_>, source: &str, own: u64) {
+        let around = if self.endless { u64::MAX } else { self.repeat };
+        let rounds = if waits(source) { own } else { own.max(around) };
+        if rounds >= JOBS && starts_more(node, source) {
+            self.exhaust("process", "shell");
+        }
     }
 
     pub(super) fn while_loop(&mut self, node: Node<'_>, source: &str, stdin: Output) -> Output {
@@ -74,9 +85,8 @@ impl Shell<'_> {
         let endless = self.forget_and_see_end(node, source);
         let saved = (self.endless, self.repeat);
         self.endless |= endless;
-        if let Some(n) = counted(node.utf8_text(source.as_bytes()).unwrap_or_default()) {
-            self.repeat = self.repeat.saturating_mul(n);
-        }
+        let rounds = counted(node.utf8_text(source.as_bytes()).unwrap_or_default()).unwrap_or(1);
+        self.repeat = self.repeat.saturating_mul(rounds);
         let counts = node.kind() == "c_style_for_statement";
         let output = self.rounds(|s| match node.child_by_field_name("body").filter(|_| counts) {
             Some(body) => {
@@ -85,10 +95,8 @@ impl Shell<'_> {
             }
             None => s.block(node, source, stdin.clone()),
         });
+        self.exhaust_jobs(node, source, if endless { u64::MAX } else { rounds });
         (self.endless, self.repeat) = saved;
-        if endless && starts_more(node, source) {
-            self.exhaust("process", "shell");
-        }
         output
     }
 
@@ -168,10 +176,7 @@ impl Shell<'_> {
 
 /// Whether each round of a loop starts something in the background, and nothing in the foreground takes time.
 fn starts_more(node: Node<'_>, source: &str) -> bool {
-    let waits = |node: Node<'_>| {
-        let text = node.utf8_text(source.as_bytes()).unwrap_or_default();
-        text.split(|c: char| !c.is_alphanumeric()).any(|word| matches!(word, "read" | "sleep" | "wait"))
-    };
+    let waits = |node: Node<'_>| waits(node.utf8_text(source.as_bytes()).unwrap_or_default());
     let starts = |body: Node<'_>| {
         let parts = children(body);
         let in_background = |place: usize| parts.get(place + 1).is_some_and(|next| next.kind() == "&");
@@ -179,6 +184,11 @@ fn starts_more(node: Node<'_>, source: &str) -> bool {
         parts.iter().any(|part| part.kind() == "&") && !foreground.any(|(_, part)| waits(*part))
     };
     children(node).into_iter().any(starts)
+}
+
+/// Whether a word of a text takes time.
+fn waits(text: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric()).any(|word| matches!(word, "read" | "sleep" | "wait"))
 }
 
 /// Heads of loops that run while there are arguments.

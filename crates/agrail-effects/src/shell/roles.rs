@@ -228,7 +228,7 @@ impl Shell<'_> {
         let (verb, operation, kind) = match role {
             // a hard link is another name for the same file: a write to one is a write to the other
             Role::Linked if !command.bound.symbolic => (Verb::Link, "to", Kind::Path),
-            Role::Size => return self.size(value, program),
+            Role::Size => return self.size(value, command.bound, program),
             Role::Skip | Role::Rest | Role::Cwd | Role::Base | Role::Duration => return,
             Role::Mode | Role::Owner | Role::Signal | Role::Linked | Role::Port => return,
             Role::Plain if value.split(['=', ',']).all(is_plain) => return,

@@ -186,6 +186,10 @@ impl FileSource for Seen<'_> {
         found
     }
 
+    fn free(&self, path: &str) -> Option<u64> {
+        self.around.free(path)
+    }
+
     fn typed(&self) -> bool {
         self.around.typed()
     }
