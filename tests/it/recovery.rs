@@ -97,6 +97,8 @@ fn changes_that_no_commit_holds_ask() {
         "rm -rf /home/user/project",
         "yes | git restore -p .",
         "yes | git checkout -p",
+        "git diff | git apply -R",
+        "git diff src | git apply --reverse",
     ];
     asked(root.path(), "fix the branch", &other, "src/main.py");
     asked(root.path(), "Don't discard my changes, run the tests", &DISCARD[..1], "src/main.py");
@@ -105,7 +107,13 @@ fn changes_that_no_commit_holds_ask() {
     allowed(
         root.path(),
         "fix the branch",
-        &["git checkout -- README.md", "git restore --staged .", "git checkout -b x", "git restore -p ."],
+        &[
+            "git checkout -- README.md",
+            "git restore --staged .",
+            "git checkout -b x",
+            "git restore -p .",
+            "git diff | git apply -R --check",
+        ],
     );
 }
 

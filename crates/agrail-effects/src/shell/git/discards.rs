@@ -88,6 +88,11 @@ impl Shell<'_> {
                 self.specified("uncommitted", &given.root, &given.operands)
             }
             "read-tree" if given.begins(&["--reset"]) => given.all(),
+            // `git diff | git apply -R`
+            "apply" if answered && given.operands.is_empty() && given.begins(&["-R", "--reverse"]) => {
+                let shows = ["--cached", "--check", "--numstat", "--stat", "--summary"];
+                if given.has(&shows) { Losses::new() } else { vec![("changes", given.root.clone())] }
+            }
             "checkout-index" if given.begins(&["-f", "--force"]) => vec![("changes", given.root.clone())],
             _ => Losses::new(),
         };
