@@ -74,6 +74,8 @@ pub struct Surroundings<'a> {
     pub approved: Approved<'a>,
     /// What the reading of the action has looked at.
     pub seen: Option<&'a Seen<'a>>,
+    /// Whether the action contains a secret that the request does not.
+    pub written: bool,
 }
 
 /// Tells of a place (an address of mail, an owner on a shared host, or else a host) whether a person approved that data
@@ -132,7 +134,7 @@ pub fn gather(
     if queries.iter().any(holds_secrets) {
         queries.iter_mut().filter(|q| !stays_here(q)).for_each(|q| q.secrets = true);
     }
-    destination::carry(&mut queries);
+    destination::carry(&mut queries, around.written);
     if !context.held.is_empty() {
         queries.iter_mut().for_each(|q| q.held = true);
     }
@@ -154,7 +156,7 @@ fn view<'a>(
     urls: &'a UrlPolicy,
     around: Surroundings<'a>,
 ) -> View<'a> {
-    let Surroundings { own, ports, cwd, approved, seen } = around;
+    let Surroundings { own, ports, cwd, approved, seen, .. } = around;
     let enters = |effect: &&Effect| effect.verb == Verb::List && effect.operation == "enter";
     View {
         environment: context.environment.as_ref(),
@@ -207,7 +209,9 @@ pub(crate) fn footprint(input: &ScreenInput) -> Footprint {
             && !q.unresolved
             && matches!(q.verb, Verb::Write | Verb::Append | Verb::Create | Verb::Overwrite)
     };
-    let goes = |q: &&EffectFacts| q.verb == Verb::Send && q.carries && q.destination == Destination::New;
+    let goes = |q: &&EffectFacts| {
+        matches!(q.verb, Verb::Send | Verb::Connect) && q.carries && q.destination == Destination::New
+    };
     Footprint {
         secrets: input.queries.iter().any(|q| q.secrets),
         makes: input.queries.iter().filter(makes).map(|q| q.name.clone()).take(MOST_MADE).collect(),

@@ -10,6 +10,7 @@ use crate::effect::shell::Later;
 use crate::effect::{self, Cause, Effect, Verb};
 use crate::facts::{self, Approved, ScreenInput};
 use crate::policy::{self, Policy};
+use crate::untrusted::Secrets;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use tracing::debug_span;
@@ -66,8 +67,16 @@ pub(super) fn understand(
         Action::Shell { cwd: Some(cwd), .. } => cwd.to_string_lossy(),
         _ => Cow::Borrowed(""),
     };
-    let around =
-        facts::Surroundings { own: &settings.own, ports: &settings.ports, cwd: &cwd, approved, seen: Some(&seen) };
+    // a secret that the user gave goes where the user says
+    let written = Secrets::of([action.text().as_ref()]).are_more_than(&context.request);
+    let around = facts::Surroundings {
+        own: &settings.own,
+        ports: &settings.ports,
+        cwd: &cwd,
+        approved,
+        seen: Some(&seen),
+        written,
+    };
     let gathered =
         debug_span!("facts").in_scope(|| facts::gather(&reading.effects, context, &account, &settings.urls, around));
 

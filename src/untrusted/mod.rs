@@ -18,7 +18,7 @@ mod visible;
 
 pub use leak::Leak;
 pub(crate) use leak::REMOVED;
-pub(crate) use redact::{Secrets, redact};
+pub(crate) use redact::{Secrets, holds_key, redact};
 pub use text::Untrusted;
 #[cfg(any(feature = "research", feature = "evolve"))]
 pub(crate) use visible::without_controls;

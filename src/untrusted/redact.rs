@@ -18,6 +18,7 @@ use forms::{FORMS, Form, Looks};
 use regex::Regex;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::{LazyLock, OnceLock};
 
 /// The replacement for a secret.
@@ -151,6 +152,13 @@ impl Secrets {
         Self { search: AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(parts).ok() }
     }
 
+    /// Whether there are some that a text does not contain.
+    pub fn are_more_than(&self, text: &str) -> bool {
+        let Some(search) = &self.search else { return false };
+        let found: HashSet<usize> = search.find_iter(text).map(|found| found.pattern().as_usize()).collect();
+        found.len() < search.patterns_len()
+    }
+
     /// The secrets in the texts of values.
     pub fn in_values<'a>(values: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut texts = Vec::new();
@@ -244,6 +252,17 @@ fn is_random(value: &str) -> bool {
         .count();
     let kinds = digits >= 2 && (letters >= 2 || digits >= 12) || mixed >= 3;
     kinds && bits(value) >= BITS
+}
+
+/// Whether a text contains a key or a token of which its form leaves no doubt. The same form without random characters is
+/// an example in a text for people.
+pub(crate) fn holds_key(text: &str) -> bool {
+    let sure = |form: &usize| FORMS.get(*form).is_some_and(|form| form.looks == Looks::Any);
+    forms_in(text)
+        .into_iter()
+        .filter(sure)
+        .flat_map(|form| spans(form, text))
+        .any(|span| text.get(span).is_some_and(is_random))
 }
 
 /// Shannon's entropy of the characters of a text, in bits per character.

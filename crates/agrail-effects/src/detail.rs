@@ -22,6 +22,8 @@ pub enum Detail {
     Unreadable(String),
     /// What is sent is the output of another program (`send`).
     Streamed,
+    /// The names of the secret variables of the environment that are sent (`send`, `connect`).
+    Secret(Vec<String>),
     /// Another part of the action changes the script before it runs (`unknown`).
     Changed,
     /// What would run comes from an archive, a repository or a patch that the action itself brings.
@@ -104,6 +106,7 @@ impl fmt::Display for Detail {
             | Self::Operation(text) => f.write_str(text),
             Self::Network => f.write_str("network"),
             Self::Streamed => f.write_str(STREAMED),
+            Self::Secret(names) => write!(f, "{SECRET_VARIABLES}{}", names.join(" ")),
             Self::Changed => f.write_str(CHANGED),
             Self::Brought => f.write_str(BROUGHT),
             Self::Argument => f.write_str("argument"),
@@ -118,5 +121,7 @@ impl fmt::Display for Detail {
 pub const BROUGHT: &str = "it comes from elsewhere: look at it first, and run it in an action of its own";
 /// The text of [`Detail::Streamed`].
 pub const STREAMED: &str = "output of another program";
+/// The text of [`Detail::Secret`] before the names.
+pub const SECRET_VARIABLES: &str = "secret variables: ";
 /// The text of [`Detail::Changed`], which is also the advice to the agent.
 pub const CHANGED: &str = "make the change an action of its own, and run it then";

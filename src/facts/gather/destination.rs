@@ -3,7 +3,7 @@
 use super::View;
 use super::asked::mentions;
 use crate::effect::shell::is_public_registry;
-use crate::effect::{Effect, Kind, STREAMED, UNKNOWN_SPAN, Verb};
+use crate::effect::{Effect, Kind, SECRET_VARIABLES, STREAMED, UNKNOWN_SPAN, Verb};
 use crate::facts::url::{host_of, is_here, place_of};
 use crate::machine::Class;
 use crate::machine::repository::Remote;
@@ -116,15 +116,20 @@ pub(super) fn reads_data(query: &EffectFacts) -> bool {
 }
 
 /// Notes which transfers may carry data: all of an action that reads some, those of version control, and those of what
-/// another program prints. A place that the
-/// row does not name counts only if no other effect of the program names it.
-pub(super) fn carry(queries: &mut [EffectFacts]) {
+/// another program prints; also those, and requests of the web, that carry a secret variable or a secret that the action
+/// itself contains (`written`). A place that the row does not name counts only if no other effect of the program names it.
+pub(super) fn carry(queries: &mut [EffectFacts], written: bool) {
     let reads = queries.iter().any(reads_data);
     let named: Vec<String> =
         queries.iter().filter(|q| q.verb == Verb::Send && !is_unnamed(q)).map(|q| q.program.clone()).collect();
     let sets = queries.iter().any(|q| q.verb == Verb::Send && q.operation == REMOTE);
+    let web = |query: &&mut EffectFacts| query.verb == Verb::Connect && query.kind == Kind::Url && is_web(&query.name);
+    for query in queries.iter_mut().filter(web) {
+        query.carries = written || has_secrets_of_others(query);
+    }
     for query in queries.iter_mut().filter(|query| query.verb == Verb::Send) {
-        query.carries = reads || query.program == "git" || query.detail == STREAMED;
+        let secret = written || has_secrets_of_others(query);
+        query.carries = secret || reads || query.program == "git" || query.detail == STREAMED;
         // the address of a remote that the action sets says more than its name
         let by_address =
             sets && query.program == "git" && query.operation != REMOTE && !query.name.contains(['/', ':']);
@@ -132,6 +137,25 @@ pub(super) fn carry(queries: &mut [EffectFacts]) {
             query.destination = Destination::None;
         }
     }
+}
+
+/// Whether a URL is one of the web; without a scheme, it is.
+fn is_web(url: &str) -> bool {
+    url.split_once("://")
+        .is_none_or(|(scheme, _)| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"))
+}
+
+/// Whether a request carries a secret variable whose name does not say that it belongs to the place: `GITHUB_TOKEN` belongs
+/// to `api.github.com`.
+fn has_secrets_of_others(query: &EffectFacts) -> bool {
+    let Some(names) = query.detail.strip_prefix(SECRET_VARIABLES) else { return false };
+    let host = host_of(&query.name).to_ascii_lowercase();
+    let service =
+        psl::domain_str(&host).and_then(|domain| domain.split('.').next()).filter(|word| word.len() >= SHORTEST);
+    let belongs = |name: &str| {
+        service.is_some_and(|service| name.to_ascii_lowercase().replace('_', "").contains(&service.replace('-', "")))
+    };
+    !names.split(' ').all(belongs)
 }
 
 /// Whether a row says only that something is sent.

@@ -1,5 +1,6 @@
 //! Interprets one simple command: its words, the wrappers around it, its row in the table.
 
+use super::flow::Flow;
 use super::parameter::spread;
 use super::word::children;
 use super::{Output, Shell, UNKNOWN_SPAN};
@@ -36,7 +37,7 @@ impl Shell<'_> {
     pub(crate) fn command(&mut self, node: Node<'_>, source: &str, mut stdin: Output) -> Output {
         self.see(node);
         let last_word = self.last_word.take_if(|(command, _)| *command == node.id()).map(|(_, word)| word);
-        let mut words = Vec::new();
+        let (mut words, mut flow) = (Vec::new(), Flow::default());
         let (variables, exported) = (self.state.variables.clone(), self.state.exported.clone());
         let mut assigned = false;
         let mut end = node.start_byte();
@@ -55,29 +56,22 @@ impl Shell<'_> {
                         self.export(name.utf8_text(source.as_bytes()).unwrap_or_default(), true);
                     }
                 }
-                "herestring_redirect" | "file_redirect" => {
-                    let text = children(child)
-                        .into_iter()
-                        .filter(Node::is_named)
-                        .map(|c| self.text(c, source))
-                        .collect::<String>();
-                    if child.kind() == "herestring_redirect" {
-                        stdin = Output {
-                            text: (!text.contains(UNKNOWN_SPAN)).then(|| format!("{text}\n")),
-                            piped: true,
-                            private: true,
-                            ..Output::default()
-                        };
-                    } else {
-                        self.statement(child, source, Output::default());
-                    }
+                "herestring_redirect" => stdin = self.here_string(child, source, &mut flow),
+                "file_redirect" => {
+                    children(child).into_iter().filter(Node::is_named).for_each(|part| drop(self.text(part, source)));
+                    self.statement(child, source, Output::default());
                 }
-                _ if child.is_named() => words.extend(self.marked_fields(child, source)),
+                _ if child.is_named() => {
+                    let fields = self.marked_fields(child, source);
+                    flow.add(&self.flow_of(child, source, &fields));
+                    words.extend(fields);
+                }
                 _ => {}
             }
         }
         words.extend(last_word);
         let mut lines = combinations(&words);
+        let from = self.reading.effects.len();
         let output = match (lines.pop(), lines.is_empty()) {
             (Some(line), true) => self.simple(&line, stdin),
             (last, _) => {
@@ -87,6 +81,11 @@ impl Shell<'_> {
                 self.each_way(starts, |shell| shell.simple(&lines.next().unwrap_or_default(), stdin.clone()))
             }
         };
+        // the project's own scripts know where its secrets belong
+        if let Some(program) = words.first().filter(|_| flow != Flow::default() && !self.own_code) {
+            self.carry(Some(program), from, &flow);
+            self.show(program, node, &flow);
+        }
         if assigned {
             self.state.exported = exported;
         }
@@ -94,6 +93,19 @@ impl Shell<'_> {
             self.state.variables = variables;
         }
         output
+    }
+
+    /// The input of a command after `<<<`.
+    fn here_string(&mut self, node: Node<'_>, source: &str, flow: &mut Flow) -> Output {
+        let parts = children(node).into_iter().filter(Node::is_named);
+        let text: String = parts.map(|part| self.text(part, source)).collect();
+        flow.add(&self.flow_of(node, source, std::slice::from_ref(&text)));
+        Output {
+            text: (!text.contains(UNKNOWN_SPAN)).then(|| format!("{text}\n")),
+            piped: true,
+            private: true,
+            ..Output::default()
+        }
     }
 
     /// Interprets a command given as a list of words.
@@ -104,9 +116,8 @@ impl Shell<'_> {
         let streams = stdin.piped && !stdin.network && stdin.file.is_none();
         let streams = streams && stdin.text.as_ref().is_none_or(|text| text.contains(UNKNOWN_SPAN));
         let output = self.run_program(words, stdin);
-        let sent = self.reading.effects.iter_mut().skip(from);
-        for effect in sent.filter(|e| streams && e.verb == Verb::Send && e.detail == Detail::None) {
-            effect.detail = Detail::Streamed;
+        if let Some(program) = words.first().filter(|_| streams) {
+            self.carry(Some(program), from, &Flow::printed(true));
         }
         self.stdin = before;
         output

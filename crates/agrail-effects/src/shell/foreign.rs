@@ -57,7 +57,9 @@ impl Shell<'_> {
         let complete = reading.as_ref().is_some_and(|reading| reading.problems.is_empty());
         if let Some(reading) = reading {
             self.via.push(how.to_owned());
+            let from = self.reading.effects.len();
             self.source_read(reading, language);
+            self.carry_of_code(text, from);
             self.via.pop();
         } else if language != "sql" || !is_harmless(text) {
             self.unknown(Cause::Language, &format!("{language} source"), how);

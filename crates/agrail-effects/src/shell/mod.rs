@@ -35,6 +35,7 @@ mod defined;
 mod environment;
 mod file;
 mod finder;
+mod flow;
 mod foreign;
 mod git;
 mod grade;
@@ -213,6 +214,8 @@ pub(crate) struct Shell<'a> {
     steps: usize,
     /// A last word that the parser left out, and the command to which it belongs.
     last_word: Option<(usize, String)>,
+    /// What variables held that were set: secrets and outputs of programs.
+    flows: HashMap<String, flow::Flow>,
     /// Number of the text that is being interpreted, and of all so far.
     text: usize,
     texts: usize,
@@ -296,6 +299,7 @@ impl<'a> Shell<'a> {
             depth: 0,
             steps: 0,
             last_word: None,
+            flows: HashMap::default(),
             text: 0,
             texts: 0,
             unsettled: false,

@@ -210,7 +210,9 @@ impl Shell<'_> {
         let reading = kept::reading(&parts, &modules, |loader| crate::code::extract_effects(text, path, loader));
         let read = modules.read.into_inner();
         self.reading.scripts.extend(read);
+        let from = self.reading.effects.len();
         self.source_read(reading, "node");
+        self.carry_of_code(text, from);
         self.via.pop();
     }
 
@@ -234,7 +236,9 @@ impl Shell<'_> {
         let reading = kept::reading(&parts, &modules, read);
         let read = modules.read.into_inner();
         self.reading.scripts.extend(read);
+        let from = self.reading.effects.len();
         self.source_read(reading, "python");
+        self.carry_of_code(text, from);
         self.via.pop();
     }
 

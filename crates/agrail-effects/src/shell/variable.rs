@@ -117,6 +117,10 @@ impl Shell<'_> {
             Some(value) => vec![self.marked(value, source)],
             None => vec![String::new()],
         };
+        if let Some(value) = node.child_by_field_name("value") {
+            let flow = self.flow_of(value, source, &values);
+            self.holds(name.split('[').next().unwrap_or(&name), &flow);
+        }
         if let Some((base, index)) = name.split_once('[') {
             // the index selects one of several values
             self.evaluated(index);
