@@ -33,7 +33,7 @@ use crate::action::Observation;
 use crate::machine::{Environment, MadeFile};
 use crate::provenance::orders;
 use crate::store::{Format, StoreError, forget};
-use crate::untrusted::{Leak, Secrets, redact};
+use crate::untrusted::{Leak, Secrets, holds_key, redact};
 use crate::verdict::Footprint;
 use rows::{Kind, Rows};
 use rusqlite::Connection;
@@ -266,13 +266,17 @@ impl Sessions {
     }
 }
 
-/// Adds an observation. Instructions in it are also kept separately, so that later observations do not push them out.
+/// Adds an observation. Instructions in it are also kept separately, so that later observations do not push them out; a key
+/// in it counts as read credentials, whatever was read.
 fn observe(rows: &Rows<'_>, observation: &Observation, author: Author) -> Result<(), SessionError> {
     let (order, other) = match author {
         Author::Anyone => (Kind::Order, Kind::Observation),
         Author::User => (Kind::LocalOrder, Kind::Local),
     };
     let clean = |text: &str| redact(text).into_owned();
+    if holds_key(observation.text.expose_untrusted()) {
+        rows.add(Kind::Held, "", &name(&format!("a key in what {} returned", observation.source)))?;
+    }
     let text = clean(observation.text.expose_untrusted());
     let observation = Observation { source: clean(&observation.source), text: text.as_str().into() };
     let orders = orders(&observation);

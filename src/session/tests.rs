@@ -57,6 +57,20 @@ fn open_calls_are_unread_until_they_end_or_the_user_speaks() {
 }
 
 #[test]
+fn a_key_in_a_result_is_held_and_an_example_of_one_is_not() {
+    let (_folder, sessions) = opened();
+    for example in ["set sk-xxxxxxxxxxxxxxxxxxxx", "password = hunter2", "ghp_YOUR_PERSONAL_ACCESS_TOKEN"] {
+        sessions.observe("a", &text(example), Author::Anyone).unwrap();
+    }
+    assert!(sessions.recall("a", "").unwrap().held.is_empty());
+    let key = "found: ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    sessions.begin("a", "1", "grep -r ghp", call(Author::User, false), false).unwrap();
+    sessions.close("a", "1", Some((&text(key), Author::User)), None).unwrap();
+    let held = sessions.recall("a", "").unwrap().held;
+    assert_eq!(held, ["a key in what WebFetch returned"]);
+}
+
+#[test]
 fn credentials_are_held_from_the_call_on_and_a_refused_call_holds_none() {
     let (_folder, sessions) = opened();
     sessions.prompt("a", "log in").unwrap();
