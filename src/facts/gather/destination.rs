@@ -16,6 +16,39 @@ const SHORTEST: usize = 3;
 /// Words of requests that name no place.
 const COMMON: [&str; 14] =
     ["api", "app", "build", "code", "data", "docs", "example", "file", "home", "http", "mail", "server", "test", "web"];
+/// Words of variables that name no service, so that a domain of that name does not get them.
+const UNSPECIFIC: [&str; 20] = [
+    "access",
+    "admin",
+    "apikey",
+    "auth",
+    "client",
+    "credential",
+    "deploy",
+    "key",
+    "master",
+    "pass",
+    "passwd",
+    "password",
+    "prod",
+    "production",
+    "root",
+    "secret",
+    "session",
+    "staging",
+    "token",
+    "user",
+];
+/// Beginnings of variables that stand for a service, and the word of its domain.
+const SHORT_NAMES: [(&str, &str); 6] = [
+    ("AWS", "amazonaws"),
+    ("CF", "cloudflare"),
+    ("DO", "digitalocean"),
+    ("GH", "github"),
+    ("GL", "gitlab"),
+    ("HF", "huggingface"),
+];
+
 impl View<'_> {
     /// How well the place of a connection or of a transfer is known.
     pub(super) fn destination(&self, effect: &Effect) -> Destination {
@@ -150,10 +183,14 @@ fn is_web(url: &str) -> bool {
 fn has_secrets_of_others(query: &EffectFacts) -> bool {
     let Some(names) = query.detail.strip_prefix(SECRET_VARIABLES) else { return false };
     let host = host_of(&query.name).to_ascii_lowercase();
-    let service =
-        psl::domain_str(&host).and_then(|domain| domain.split('.').next()).filter(|word| word.len() >= SHORTEST);
+    // a row may name a service without its domain
+    let domain = if host.contains('.') { psl::domain_str(&host) } else { Some(host.as_str()) };
+    let service = domain.and_then(|domain| domain.split('.').next());
+    let service = service.filter(|word| word.len() >= SHORTEST && !COMMON.contains(word) && !UNSPECIFIC.contains(word));
     let belongs = |name: &str| {
-        service.is_some_and(|service| name.to_ascii_lowercase().replace('_', "").contains(&service.replace('-', "")))
+        let (lower, first) = (name.to_ascii_lowercase(), name.split('_').next().unwrap_or_default());
+        let short = |service: &str| SHORT_NAMES.contains(&(first, service));
+        service.is_some_and(|service| lower.replace('_', "").contains(&service.replace('-', "")) || short(service))
     };
     !names.split(' ').all(belongs)
 }
