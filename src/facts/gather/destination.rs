@@ -11,6 +11,8 @@ use crate::policy::{Destination, EffectFacts, Known};
 
 /// The name of the remote that a version control system uses without another word.
 const REMOTE: &str = "remote";
+/// The place of programs that look up names.
+const LOOKUP: &str = "dns";
 /// Shortest part of a host name that counts as a name in the request.
 const SHORTEST: usize = 3;
 /// Words of requests that name no place.
@@ -156,8 +158,7 @@ pub(super) fn carry(queries: &mut [EffectFacts], written: bool) {
     let named: Vec<String> =
         queries.iter().filter(|q| q.verb == Verb::Send && !is_unnamed(q)).map(|q| q.program.clone()).collect();
     let sets = queries.iter().any(|q| q.verb == Verb::Send && q.operation == REMOTE);
-    let web = |query: &&mut EffectFacts| query.verb == Verb::Connect && query.kind == Kind::Url && is_web(&query.name);
-    for query in queries.iter_mut().filter(web) {
+    for query in queries.iter_mut().filter(|query| query.verb == Verb::Connect && tells(query)) {
         query.carries = written || has_secrets_of_others(query);
     }
     for query in queries.iter_mut().filter(|query| query.verb == Verb::Send) {
@@ -169,6 +170,16 @@ pub(super) fn carry(queries: &mut [EffectFacts], written: bool) {
         if by_address || is_unnamed(query) && named.contains(&query.program) {
             query.destination = Destination::None;
         }
+    }
+}
+
+/// Whether a connection tells the place something: a request of the web, or a name that is looked up with a part that is
+/// known only when it runs. A client that logs in to a host (`mysql -p$DB_PASSWORD`) tells only its password.
+fn tells(query: &EffectFacts) -> bool {
+    match query.kind {
+        Kind::Url => is_web(&query.name),
+        Kind::Host => query.name == LOOKUP || query.name.contains(UNKNOWN_SPAN) && query.name.contains('.'),
+        _ => false,
     }
 }
 

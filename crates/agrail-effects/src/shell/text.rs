@@ -117,15 +117,16 @@ fn expand_set(set: &str) -> Vec<char> {
     all
 }
 
-/// `xxd -r`, `xxd -p`: hexadecimal digits of known text; anything else is left to the row.
+/// `xxd -r`: hexadecimal digits of known text; anything else is left to the row.
 pub(super) fn xxd(words: &[String], stdin: &Output) -> Option<Output> {
     let options = Shell::options_of("xxd", words);
-    let reads = options.given.iter().any(|given| given.name.starts_with("-r") || given.name.starts_with("-p"));
+    let reads = options.given.iter().any(|given| given.name.starts_with("-r"));
     (reads && stdin.text.is_some()).then(|| decode_hex(stdin))
 }
 
 fn decode_hex(stdin: &Output) -> Output {
-    let text = stdin.text.as_ref().and_then(|text| {
+    let known = stdin.text.as_ref().filter(|text| !text.contains(UNKNOWN_SPAN));
+    let text = known.and_then(|text| {
         let digits: Vec<u8> = text
             .chars()
             .filter(|c| !c.is_whitespace())
