@@ -149,6 +149,9 @@ impl Secrets {
         if parts.is_empty() {
             return Self::default();
         }
+        // several forms find the same secret
+        parts.sort_unstable();
+        parts.dedup();
         Self { search: AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(parts).ok() }
     }
 

@@ -88,6 +88,7 @@ fn secrets_go_to_the_service_of_their_name_alone() {
             "dig +short api.acme.example",
         ],
     );
+    all(root.path(), &format!("call the API with {key}"), Decision::Allow, &[&written]);
 }
 
 #[test]
