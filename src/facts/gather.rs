@@ -117,7 +117,8 @@ pub fn gather(
         };
         let query = about(effect);
         // a pattern is also judged as each path that it matches now, if that path is of another class
-        let matches: Vec<EffectFacts> = view.matches(effect).iter().chain(&view.inside(effect)).map(about).collect();
+        let further = [view.matches(effect), view.inside(effect), view.mounted(effect)].concat();
+        let matches: Vec<EffectFacts> = further.iter().map(about).collect();
         let graver = matches.into_iter().filter(|one| one.is_root_of_class || one.guard || one.class != query.class);
         for query in graver.collect::<Vec<_>>().into_iter().chain([query]) {
             if !queries.contains(&query) {

@@ -249,18 +249,21 @@ impl Environment {
     }
 
     /// How many bytes an account without privileges can still write to the file system of a path, or of the nearest
-    /// folder above it that exists; `None` if that is unknown or slow to find out.
+    /// folder above it that exists, and no more than the quota of this process's account leaves; `None` if that is unknown
+    /// or slow to find out.
     #[must_use]
     pub(crate) fn free(&self, path: &str) -> Option<u64> {
-        probe::free(&self.inner.folder, path)
+        let free = probe::free(&self.inner.folder, path)?;
+        let mut above = std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(folder, _)| folder));
+        let place = above.find_map(|path| self.resolve(path)).unwrap_or_default();
+        let quota = self.mounts().quota(&format!("{}{place}", self.inner.name));
+        Some(quota.map_or(free, |quota| quota.min(free)))
     }
 
     /// The path that a path leads to, links followed; `None` if nothing is there or it cannot be looked at.
     #[must_use]
     pub fn resolve(&self, path: &str) -> Option<String> {
-        let name = probe::resolve(&self.inner.folder, path)?;
-        let rest = name.strip_prefix(&self.inner.name)?;
-        rest.starts_with('/').then(|| rest.to_owned())
+        self.below_root(&probe::resolve(&self.inner.folder, path)?)
     }
 
     /// The content of a script, a regular file of at most `max` bytes.
@@ -274,22 +277,30 @@ impl Environment {
 
     /// The other paths of what lies at a resolved path, by bind mounts.
     fn aliases(&self, resolved: &str) -> Vec<OtherPath> {
-        let mounts = {
-            let mut kept = self.inner.mounts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            match kept.as_ref().filter(|(looked, _)| looked.elapsed() < FRESH) {
-                Some((_, mounts)) => Arc::clone(mounts),
-                None => {
-                    let mounts = Arc::new(Mounts::read());
-                    *kept = Some((Instant::now(), Arc::clone(&mounts)));
-                    mounts
-                }
-            }
-        };
-        let inside = |other: OtherPath| {
-            let rest = other.path.strip_prefix(&self.inner.name)?;
-            rest.starts_with('/').then(|| OtherPath { path: rest.to_owned(), ..other })
-        };
-        mounts.aliases(&format!("{}{resolved}", self.inner.name)).into_iter().filter_map(inside).collect()
+        let inside = |other: OtherPath| Some(OtherPath { path: self.below_root(&other.path)?, ..other });
+        self.mounts().aliases(&format!("{}{resolved}", self.inner.name)).into_iter().filter_map(inside).collect()
+    }
+
+    /// The bind mounts below a resolved path. `None`: there are too many of them.
+    pub(crate) fn mounts_inside(&self, resolved: &str) -> Option<Vec<String>> {
+        let found = self.mounts().inside(&format!("{}{resolved}", self.inner.name))?;
+        Some(found.iter().filter_map(|point| self.below_root(point)).collect())
+    }
+
+    /// A path of this machine as a path of the root.
+    fn below_root(&self, path: &str) -> Option<String> {
+        let rest = path.strip_prefix(&self.inner.name)?;
+        rest.starts_with('/').then(|| rest.to_owned())
+    }
+
+    fn mounts(&self) -> Arc<Mounts> {
+        let mut kept = self.inner.mounts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some((_, mounts)) = kept.as_ref().filter(|(looked, _)| looked.elapsed() < FRESH) {
+            return Arc::clone(mounts);
+        }
+        let mounts = Arc::new(Mounts::read());
+        *kept = Some((Instant::now(), Arc::clone(&mounts)));
+        mounts
     }
 
     fn accounts(&self) -> Arc<Accounts> {

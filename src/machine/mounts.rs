@@ -1,14 +1,15 @@
-//! Bind mounts: one place of a file system under several paths.
+//! Bind mounts: one place of a file system under several paths. Quotas: what an account may store in one.
 //!
 //! The kernel lists which part of which file system is mounted where. Two mounts of one file system show the same file if
 //! the part of one lies below that of the other. Only mounts of this process are known, which are those of the machine
 //! unless the root belongs to a container.
 
+use nix::sys::quota::QuotaType;
 use std::io::Read as _;
 
 /// Longest list that is read, in bytes.
 const LONGEST: u64 = 4 * 1024 * 1024;
-/// Most paths of one file that are looked at.
+/// Most paths of one file that are looked at, and most mounts in one folder.
 const MOST: usize = 16;
 
 /// One mount.
@@ -20,6 +21,8 @@ struct Mount {
     root: String,
     /// Where.
     point: String,
+    /// The device, if it counts what each account stores.
+    counts: Option<String>,
 }
 
 /// Another path of a place.
@@ -51,7 +54,9 @@ impl Mounts {
         let mount = |line: &str| {
             let mut fields = line.split(' ').skip(2);
             let (device, root, point) = (fields.next()?.to_owned(), fields.next()?, fields.next()?);
-            Some(Mount { device, root: unescape(root), point: unescape(point) })
+            let source = line.split_once(" - ").and_then(|(_, rest)| rest.split(' ').nth(1));
+            let counts = source.filter(|_| line.contains("quota")).map(unescape);
+            Some(Mount { device, root: unescape(root), point: unescape(point), counts })
         };
         let all: Vec<Mount> = text.lines().filter_map(mount).collect();
         let mut devices: Vec<&str> = all.iter().map(|mount| mount.device.as_str()).collect();
@@ -66,9 +71,7 @@ impl Mounts {
         if !self.any_twice {
             return Vec::new();
         }
-        // the newest of the deepest mounts around the path covers the others
-        let around = self.all.iter().filter_map(|mount| Some((mount, below(path, &mount.point)?)));
-        let Some((mount, rest)) = around.max_by_key(|(mount, _)| mount.point.len()) else { return Vec::new() };
+        let Some((mount, rest)) = self.around(path) else { return Vec::new() };
         let inside = join(&mount.root, rest);
         let same = |other: &&Mount| other.device == mount.device && *other != mount;
         let named = |other: &Mount| {
@@ -82,6 +85,40 @@ impl Mounts {
         found.truncate(MOST);
         found
     }
+
+    /// The mount in which an absolute path without links lies, and the rest of the path.
+    fn around<'p>(&self, path: &'p str) -> Option<(&Mount, &'p str)> {
+        // the newest of the deepest mounts around the path covers the others
+        let around = self.all.iter().filter_map(|mount| Some((mount, below(path, &mount.point)?)));
+        around.max_by_key(|(mount, _)| mount.point.len())
+    }
+
+    /// How many bytes this account may still store where an absolute path without links lies; `None` if it has no quota
+    /// there.
+    pub fn quota(&self, path: &str) -> Option<u64> {
+        let device = self.around(path)?.0.counts.as_deref()?;
+        let account = i32::try_from(rustix::process::getuid().as_raw()).ok()?;
+        let usage = nix::sys::quota::quotactl_get(QuotaType::USRQUOTA, device, account).ok()?;
+        left(usage.blocks_hard_limit(), usage.occupied_space())
+    }
+
+    /// The places below an absolute path without links at which something is mounted that has other paths. `None`: there
+    /// are too many of them.
+    pub fn inside(&self, path: &str) -> Option<Vec<String>> {
+        if !self.any_twice {
+            return Some(Vec::new());
+        }
+        let deeper = |mount: &&Mount| below(&mount.point, path).is_some_and(|rest| rest.len() > 1);
+        let several = |mount: &&Mount| !self.aliases(&mount.point).is_empty();
+        let found: Vec<String> = self.all.iter().filter(deeper).filter(several).map(|m| m.point.clone()).collect();
+        (found.len() <= MOST).then_some(found)
+    }
+}
+
+/// What a limit in blocks of 1 024 bytes leaves; 0 is none.
+fn left(limit: Option<u64>, used: Option<u64>) -> Option<u64> {
+    let limit = limit.filter(|limit| *limit > 0)?;
+    Some(limit.saturating_mul(1_024).saturating_sub(used.unwrap_or(0)))
 }
 
 /// The rest of a path below a folder, with its slash; empty for the folder itself.
@@ -126,6 +163,25 @@ mod tests {
         for alone in ["/etcetera", "/dev/sda", "/home/me/.config/tmp/x", "/data", "/"] {
             assert!(mounts.aliases(alone).is_empty(), "{alone}");
         }
+        let inside = |path: &str| mounts.inside(path).unwrap_or_default();
+        assert_eq!(inside("/srv"), ["/srv/a b"]);
+        assert_eq!(inside("/home/me/"), ["/home/me/.config"]);
+        assert!(inside("/srv/a b").is_empty() && inside("/home/me/.config").is_empty() && inside("/sr").is_empty());
         assert!(Mounts::parse("garbage\n22 1\n").aliases("/etc").is_empty());
+    }
+
+    #[test]
+    fn a_quota_is_that_of_the_mount_around_a_path() {
+        let mounts = Mounts::parse(
+            "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
+             23 22 8:2 / /home rw,relatime shared:2 - xfs /dev/ma\\040in rw,attr2,usrquota\n",
+        );
+        let counts = |path: &str| mounts.around(path).and_then(|(mount, _)| mount.counts.as_deref());
+        assert_eq!((counts("/home/me/x"), counts("/homes"), counts("/")), (Some("/dev/ma in"), None, None));
+        // a device that is not there
+        assert_eq!((mounts.quota("/home/me/x"), mounts.quota("/")), (None, None));
+        assert_eq!(left(Some(10), Some(240)), Some(10_000));
+        assert_eq!(left(Some(10), Some(20_000)), Some(0));
+        assert_eq!((left(Some(0), Some(5)), left(None, None)), (None, None));
     }
 }

@@ -48,7 +48,7 @@ struct Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        for to in ["mnt/etc", "mnt/home"] {
+        for to in ["mnt/etc", "mnt/home", "home/user/project/out/etc"] {
             let _ = Command::new("umount").arg("--lazy").arg(self.root.path().join(to)).output();
         }
     }
@@ -91,7 +91,10 @@ fn machine() -> Machine {
     }
     own(root.path(), "etc/passwd", 0);
     own(root.path(), "home/user", 1000);
-    let mounted = mount(root.path(), "etc", "mnt/etc") && mount(root.path(), "home/user", "mnt/home");
+    fs::create_dir_all(place("/home/user/project/empty/etc")).unwrap();
+    let mounted = [("etc", "mnt/etc"), ("home/user", "mnt/home"), ("etc", "home/user/project/out/etc")]
+        .into_iter()
+        .all(|(from, to)| mount(root.path(), from, to));
     Machine { root, context, guard: Guard::builder().build().unwrap(), mounted }
 }
 
@@ -142,6 +145,24 @@ async fn another_name_is_no_milder() {
     assert!(known > 40, "{known}");
     if !machine.mounted {
         eprintln!("skipped: bind mounts, which this account may not make");
+    }
+}
+
+/// Commands go into what is mounted in a folder.
+#[tokio::test]
+async fn what_is_mounted_in_a_folder_counts() {
+    let machine = machine();
+    if !machine.mounted {
+        return eprintln!("skipped: bind mounts, which this account may not make");
+    }
+    let decision = async |command: &str| decide(&machine.guard, &machine.context, command).await.decision;
+    let commands =
+        ["rm -rf @", "rm -rf @/*", "find @ -type f -delete", "python3 -c \"import shutil; shutil.rmtree('@')\""];
+    for command in commands {
+        let paths = ["/home/user/project/out", "/etc", "/home/user/project/empty"];
+        let [mounted, direct, empty] = paths.map(|path| command.replace('@', path));
+        let (mounted, direct, empty) = (decision(&mounted).await, decision(&direct).await, decision(&empty).await);
+        assert!(mounted >= direct && mounted > empty, "{command}: {mounted}, {direct} for /etc, {empty} for a folder");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The paths that a pattern matches, and the names that a copy creates inside a folder.
+//! The paths that a pattern matches, the names that a copy creates inside a folder, and the mounts in it.
 
 use super::names::{constant_folder, may_be};
 use super::{INCOMING, MATCHES, View};
@@ -101,6 +101,28 @@ impl View<'_> {
             ..effect.clone()
         };
         names.into_iter().filter(|name| !name.is_empty()).map(on).collect()
+    }
+
+    /// For an effect on a folder and everything below it, the same effect on each bind mount in it: `rm -r` and `find` go
+    /// into them.
+    pub(super) fn mounted(&self, effect: &Effect) -> Vec<Effect> {
+        let (Target::Path(path), Some(environment)) = (&effect.target, self.environment) else { return Vec::new() };
+        // a path that is not constant may be anywhere below its folder
+        let (folder, rest) = match path.strip_suffix(UNKNOWN_SPAN).filter(|folder| folder.ends_with('/')) {
+            Some(folder) => (folder, format!("/{UNKNOWN_SPAN}")),
+            None => (path.strip_suffix("/*").filter(|_| effect.recursive).unwrap_or(path), String::new()),
+        };
+        let deep = effect.recursive || !rest.is_empty();
+        if !deep || effect.verb == Verb::List || !folder.starts_with('/') || constant_folder(folder).is_some() {
+            return Vec::new();
+        }
+        let resolved = self.look(environment, folder).resolved;
+        let Some(points) = environment.mounts_inside(if resolved.is_empty() { folder } else { &resolved }) else {
+            self.cut.borrow_mut().insert(folder.to_owned());
+            return Vec::new();
+        };
+        let on = |point: String| Effect { target: Target::Path(point + &rest), incoming: Vec::new(), ..effect.clone() };
+        points.into_iter().map(on).collect()
     }
 
     /// The class of a path whose last part is constant, whatever folders its other parts are: `/proc/*/environ`. `None` if

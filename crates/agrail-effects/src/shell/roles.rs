@@ -319,6 +319,7 @@ impl Shell<'_> {
         if bound.dry {
             return None;
         }
+        let value = if program == "curl" { rerouted(value).unwrap_or(value) } else { value };
         let port = bound.arguments.iter().find(|(role, _, _)| *role == Role::Port).filter(|_| kind == Kind::Host);
         let name = match port {
             Some((_, port, _)) if value.contains(':') => format!("[{value}]:{port}"),
@@ -350,6 +351,20 @@ impl Shell<'_> {
     pub(crate) fn named(&mut self, verb: Verb, name: &str, program: &str) {
         self.add(Effect::new(verb, Target::Named(default_kind(verb), name.to_owned()), program));
     }
+}
+
+/// The host in `HOST:PORT:ADDRESS` and `HOST:PORT:HOST:PORT` to which requests for the first one go instead.
+fn rerouted(route: &str) -> Option<&str> {
+    let (_, rest) = route.split_once(':').filter(|_| !route.contains('/'))?;
+    let (port, to) = rest.split_once(':')?;
+    if !port.chars().all(|c| c.is_ascii_digit() || c == '*') {
+        return None;
+    }
+    let end = match to.find(']') {
+        Some(bracket) => bracket + 1,
+        None => to.find([':', ',']).unwrap_or(to.len()),
+    };
+    to.get(..end).filter(|to| !to.is_empty())
 }
 
 /// `host` of `user@host:path`; `None` if the text is a local path.
