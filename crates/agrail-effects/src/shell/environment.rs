@@ -149,7 +149,7 @@ impl Shell<'_> {
         self.child(name, |shell| shell.nested(name, value, Output::default()));
     }
 
-    fn variable_effect(&mut self, name: &str, operation: &str, value: &str) {
+    pub(super) fn variable_effect(&mut self, name: &str, operation: &str, value: &str) {
         let mut effect = Effect::new(Verb::Variable, Target::Named(Kind::Variable, name.to_owned()), "shell");
         operation.clone_into(&mut effect.operation);
         effect.detail = Detail::Value(value.to_owned());

@@ -91,6 +91,10 @@ impl Shell<'_> {
                 if address.contains("://") && !is_public(address) {
                     self.packages_from(address, program);
                 }
+                // `pip config set global.trusted-host HOST`
+                if value.ends_with("trusted-host") {
+                    self.variable_effect(value, "unverified", "");
+                }
                 self.named(Verb::Config, program, program);
                 true
             }

@@ -13,7 +13,7 @@ use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Kind;
 use crate::table::Table;
 use crate::{Cause, Effect, Target, Verb};
-use settings::{KNOWN, Runs, harmless, runs};
+use settings::{KNOWN, Runs, harmless, runs, weakens};
 
 impl Shell<'_> {
     /// Interprets one-time settings and `git config`. `None`: the row's own roles apply.
@@ -156,8 +156,7 @@ impl Shell<'_> {
         };
         let [key, value, ..] = operands else { return };
         let lower = key.to_ascii_lowercase();
-        let off = ["0", "false", "no", "off"].iter().any(|word| value.eq_ignore_ascii_case(word));
-        if lower.starts_with("http.") && lower.ends_with(".sslverify") && off {
+        if weakens(&lower, value, file.is_some()) {
             let variable = Target::Named(Kind::Variable, (*key).to_owned());
             let mut effect = Effect::new(Verb::Variable, variable, program);
             "unverified".clone_into(&mut effect.operation);

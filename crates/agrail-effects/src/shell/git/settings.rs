@@ -108,6 +108,17 @@ const HELPERS: [&str; 8] =
 /// Settings whose value is a path from which git loads programs or more settings.
 const PLACES: [&str; 5] = ["core.worktree", "core.hookspath", "init.templatedir", "include.path", "includeif.*.path"];
 
+/// Settings of an account or a machine which let git verify signatures and objects, and which make it sign.
+const VERIFIES: [&str; 7] = [
+    "commit.gpgsign",
+    "fetch.fsckobjects",
+    "merge.verifysignatures",
+    "push.gpgsign",
+    "receive.fsckobjects",
+    "tag.gpgsign",
+    "transfer.fsckobjects",
+];
+
 /// The effect of a setting on the programs that git runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Runs {
@@ -137,6 +148,14 @@ pub(super) fn runs(key: &str, value: &str) -> Runs {
         && HELPERS.contains(&value.split_whitespace().next().unwrap_or_default())
         && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.=/ ".contains(c));
     if shell || (PROGRAMS.iter().any(is) && !switch && !helper) { Runs::Program } else { Runs::Nothing }
+}
+
+/// Whether a permanent setting lets git verify or sign less. `key`: in small letters. `everywhere`: for all repositories of
+/// an account or a machine. Tests and scratch repositories turn off signatures for themselves alone.
+pub(super) fn weakens(key: &str, value: &str, everywhere: bool) -> bool {
+    let off = ["0", "false", "no", "off"].iter().any(|word| value.eq_ignore_ascii_case(word));
+    off && key.starts_with("http.") && key.ends_with(".sslverify")
+        || everywhere && (off && VERIFIES.contains(&key) || key == "safe.directory" && value == "*")
 }
 
 /// Whether a one-time setting only changes the appearance of output or the names in commits.
@@ -192,5 +211,26 @@ mod tests {
         {
             assert!(!harmless(key, value), "{key}={value}");
         }
+    }
+
+    #[test]
+    fn less_verification_for_all_repositories_is_recognised() {
+        let verified = |(key, value, everywhere): &(&str, &str, bool)| !weakens(key, value, *everywhere);
+        let weaker = [
+            ("http.sslverify", "false", false),
+            ("http.https://h.example.sslverify", "0", true),
+            ("commit.gpgsign", "False", true),
+            ("transfer.fsckobjects", "no", true),
+            ("safe.directory", "*", true),
+        ];
+        assert!(!weaker.iter().any(verified));
+        let others = [
+            ("http.sslverify", "true", false),
+            ("commit.gpgsign", "false", false),
+            ("commit.gpgsign", "true", true),
+            ("safe.directory", "/srv/p", true),
+            ("pull.rebase", "false", true),
+        ];
+        assert!(others.iter().all(verified));
     }
 }
