@@ -1,10 +1,13 @@
 //! Whether the user's request explains an action, or only the observations do.
 
 use super::claim::Claim;
-use super::demand::delegates;
 use super::pieces::pieces;
 use super::read::{Piece, Seen};
-use super::spans::{Words, holds, identifying, named, overlap, plain, stems};
+use super::spans::{Words, holds, identifying, overlap, plain, stem, stems};
+use super::taint::{is_step, tainted};
+use super::voices::Voices;
+use super::weight::Weight;
+use crate::effect::{Verb, tool_call::class};
 use crate::embed::{EmbedError, Embedder, similarity};
 use std::collections::BTreeSet;
 
@@ -18,6 +21,9 @@ const DELEGATED: f32 = 0.35;
 const VALUES: f32 = 0.1;
 /// Pieces of the observations, and of the request, that are compared by meaning.
 const COMPARED: (usize, usize) = (4, 2);
+
+/// Fewest words of a sentence.
+const SENTENCE: usize = 4;
 
 /// Pieces that are examined between two points at which the deadline can interrupt.
 const AT_ONCE: usize = 256;
@@ -44,11 +50,17 @@ pub(super) async fn weigh(
     seen: &Seen,
     embedder: Option<&dyn Embedder>,
 ) -> Result<Alignment, EmbedError> {
-    let Some(first) = seen.orders().next() else { return Ok(Alignment::NoInstructions) };
     let asked = plain(request);
-    let delegated = delegates(request);
-    if let Some((value, quote)) = tainted(claim, &asked, seen).await {
-        return Ok(Alignment::Tainted { value, quote, delegated: delegated && claim.reads });
+    let voices = Voices::of(claim, request, seen);
+    let Some(first) = seen.pieces.iter().zip(&voices.of).find(|(p, word)| p.order && !word.is_users()).map(|(p, _)| p)
+    else {
+        return Ok(Alignment::NoInstructions);
+    };
+    if is_step(claim, seen) {
+        return Ok(Alignment::Explained { request: 1.0, read: 0.0 });
+    }
+    if let Some((value, quote, named)) = tainted(claim, &asked, seen, &voices).await {
+        return Ok(Alignment::Tainted { value, quote, delegated: named || voices.all && claim.reads });
     }
     if asked.is_empty() {
         return Ok(Alignment::Undetermined { why: "the user's request is unknown", quote: first.clone() });
@@ -60,26 +72,63 @@ pub(super) async fn weigh(
         // no value is tainted, and there is no description to compare
         return Ok(Alignment::NoInstructions);
     }
-    let near: Vec<&Piece> = seen.pieces.iter().filter(|p| p.near).collect();
+    let sink = claim.weight == Weight::Sink;
+    let foreign = seen.pieces.iter().zip(&voices.of).filter(|(_, word)| !word.is_users()).map(|(piece, _)| piece);
+    // a look or a local step is stopped only by a text that orders it
+    let near: Vec<&Piece> = foreign.filter(|p| if sink { is_near(p) } else { p.order && orders(claim, p) }).collect();
+    if near.is_empty() && !sink {
+        return Ok(Alignment::Explained { request: 1.0, read: 0.0 });
+    }
     let near = likeliest(&claim.description, near, |p| &p.text, COMPARED.0);
+    let users = seen.pieces.iter().zip(&voices.of).filter(|(_, word)| word.is_users()).map(|(p, _)| p.text.as_str());
     let mut ours = vec![request];
     ours.extend(likeliest(&claim.description, pieces(request), |p| p, COMPARED.1));
+    ours.extend(likeliest(&claim.description, users.collect(), |p| p, COMPARED.1));
     let theirs: Vec<&str> = near.iter().map(|p| p.text.as_str()).collect();
     let by_request = best(&claim.description, &ours, embedder).await?.1;
     let (place, by_read) = best(&claim.description, &theirs, embedder).await?;
     let said: String = seen.pieces.iter().filter(|p| p.object).flat_map(|p| [p.plain.as_str(), "\n"]).collect();
     let bonus = VALUES * (share(claim, &said).await - share(claim, &asked).await);
-    let floor = if delegated { DELEGATED } else { FLOOR };
+    let floor = if voices.all { DELEGATED } else { FLOOR };
     Ok(match near.get(place) {
-        Some(quote) if by_read > floor && by_read - by_request + bonus > MARGIN => {
+        Some(quote)
+            if by_read > floor
+                && by_read - by_request + bonus > if asks(claim, quote, request) { 0.0 } else { MARGIN } =>
+        {
             Alignment::FollowsObservation { request: by_request, read: by_read, quote: (*quote).clone() }
         }
-        _ if claim.values.is_empty() && specific(request) => Alignment::Undetermined {
+        _ if sink && claim.values.is_empty() && specific(request) => Alignment::Undetermined {
             why: "the call contains none of the names and values in the request",
             quote: first.clone(),
         },
         _ => Alignment::Explained { request: by_request, read: by_read },
     })
+}
+
+/// Whether a text that speaks to an agent asks for the kind of an action, and the request for none of that kind.
+fn asks(claim: &Claim, piece: &Piece, request: &str) -> bool {
+    let kind = class(&claim.tool.join("_"));
+    let of_kind = |text: &str| super::words(text).iter().any(|word| class(word) == kind);
+    piece.hostile && claim.weight == Weight::Sink && kind.0 != Verb::Call && of_kind(&piece.text) && !of_kind(request)
+}
+
+/// Whether a piece is an instruction, or a sentence near one.
+fn is_near(piece: &Piece) -> bool {
+    let words = piece.text.split_whitespace().filter(|word| word.chars().filter(|c| c.is_alphabetic()).count() >= 2);
+    piece.near && (piece.order || words.count() >= SENTENCE)
+}
+
+/// Whether a piece may order a look or a local step: it has a value of it, or a word of its tool that says more than that
+/// it reads. The name of a file is no order.
+fn orders(claim: &Claim, piece: &Piece) -> bool {
+    if !piece.text.contains(char::is_whitespace) {
+        return false;
+    }
+    let said = stems(&piece.text);
+    let tool = claim.tool.iter().filter(|word| class(word).0 != Verb::Read && word.len() >= 3);
+    let named = claim.values.iter().filter(|value| value.len() >= 3);
+    tool.map(|word| stem(word)).any(|stem| said.contains(stem))
+        || named.flat_map(|value| stems(value)).any(|stem| stem.len() >= 3 && said.contains(&stem))
 }
 
 /// Whether the request names one specific thing: in quotation marks, or by an address, a path or a number.
@@ -95,30 +144,6 @@ fn specific(request: &str) -> bool {
             .split_whitespace()
             .map(|w| w.trim_matches(marks))
             .any(|w| code(w) || identifying(w.trim_end_matches('.')))
-}
-
-/// The first identifying value that occurs with an instruction, and neither in the request nor in the other pieces.
-async fn tainted(claim: &Claim, asked: &str, seen: &Seen) -> Option<(String, Piece)> {
-    let verbatim = (claim.verbatim.len() >= 5).then_some(&claim.verbatim);
-    for value in claim.named.iter().chain(verbatim) {
-        if holds(asked, value) || (claim.reads && named(asked, value)) {
-            continue;
-        }
-        // the deadline can interrupt only at an await
-        tokio::task::yield_now().await;
-        let mut ordered = None;
-        let mut elsewhere = false;
-        for piece in &seen.pieces {
-            if holds(&piece.plain, value) {
-                elsewhere |= !piece.object;
-                ordered = ordered.or_else(|| piece.object.then(|| piece.clone()));
-            }
-        }
-        if let Some(quote) = ordered.filter(|_| !elsewhere) {
-            return Some((value.clone(), quote));
-        }
-    }
-    None
 }
 
 /// Judges text typed into a page: words of the request, something near it in meaning, or something that a page wants.

@@ -1,16 +1,20 @@
 //! The parts of an action that the request or an observation has to explain.
 
 use super::spans::{identifying, plain, words};
+use super::weight::{Weight, is_address, weight};
 use crate::action::Action;
 use crate::effect::{UNKNOWN_SPAN, Verb, tool_call};
+use serde_json::Value;
 
 /// Longest description that is compared, in characters.
 const LONGEST: usize = 300;
 /// Most values of one action that are compared.
 const VALUES: usize = 1_000;
+/// Words of tools and arguments with which a person proves to be the owner of an account.
+const CODES: [&str; 9] = ["2fa", "code", "confirm", "mfa", "otp", "passcode", "pin", "verification", "verify"];
 
 /// The claim that an action does something for the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Claim {
     /// The action in words, for comparing meanings; empty if only its values are compared.
     pub description: String,
@@ -26,19 +30,26 @@ pub(super) struct Claim {
     pub verbatim: String,
     /// The action has more values than are compared.
     pub more: bool,
+    /// How much depends on its origin.
+    pub weight: Weight,
+    /// The words of the tool's name.
+    pub tool: Vec<String>,
+    /// The addresses of mail among its values.
+    pub to: Vec<String>,
+    /// The addresses of the web among its values.
+    pub sites: Vec<String>,
+    /// The codes among its values with which a person proves to be the owner of an account.
+    pub codes: Vec<String>,
+    /// The name of the folder in which it runs.
+    pub project: String,
 }
 
 /// The claim of an action; `None` if it makes none.
 pub(super) fn claim(action: &Action) -> Option<Claim> {
-    let mut claim = Claim {
-        description: String::new(),
-        values: Vec::new(),
-        named: Vec::new(),
-        reads: false,
-        typed: false,
-        verbatim: String::new(),
-        more: false,
-    };
+    let mut claim = Claim { weight: weight(action), ..Claim::default() };
+    if let Action::Shell { cwd: Some(cwd), .. } = action {
+        claim.project = cwd.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+    }
     match action {
         Action::ToolCall { tool, arguments, .. } => {
             if tool_call::nothing(tool, arguments) {
@@ -51,6 +62,10 @@ pub(super) fn claim(action: &Action) -> Option<Claim> {
                 description.push_str(value);
             }
             claim.more = values.len() >= tool_call::STRINGS;
+            claim.tool = words(tool);
+            claim.to = values.iter().filter(|v| is_recipient(v)).map(|v| plain(v)).collect();
+            claim.sites = values.iter().filter(|v| is_address(v)).cloned().collect();
+            claim.codes = codes(&claim.tool, arguments);
             claim.description = description.chars().take(LONGEST).collect();
             claim.reads = matches!(tool_call::class(tool).0, Verb::Read | Verb::List);
             claim.values = values.iter().map(|v| plain(v)).filter(|v| !v.is_empty()).collect();
@@ -86,6 +101,29 @@ pub(super) fn claim(action: &Action) -> Option<Claim> {
     }
     claim.named.dedup();
     Some(claim)
+}
+
+/// Whether a value is an address of mail.
+fn is_recipient(value: &str) -> bool {
+    value.trim().split_once('@').is_some_and(|(name, host)| {
+        !name.is_empty() && host.contains('.') && !value.trim().contains(char::is_whitespace) && !value.contains('/')
+    })
+}
+
+/// The codes among the arguments, by their names or by that of the tool: `otp`, `verify_account`.
+fn codes(tool: &[String], arguments: &Value) -> Vec<String> {
+    let asks = |name: &[String]| name.iter().any(|word| CODES.contains(&word.as_str()));
+    let code = |text: &str| {
+        let digits = text.bytes().filter(u8::is_ascii_digit).count();
+        (4..=10).contains(&text.len()) && digits * 2 >= text.len() && text.bytes().all(|b| b.is_ascii_alphanumeric())
+    };
+    let fields = arguments.as_object().into_iter().flatten();
+    let found = fields.filter(|(key, _)| asks(&words(key)) || asks(tool)).filter_map(|(_, value)| match value {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    });
+    found.filter(|text| code(text)).map(|text| plain(&text)).collect()
 }
 
 /// A URL and its host: the site may be mentioned only in an observation.

@@ -4,6 +4,7 @@
 //! wish of the writer. In doubt the answer is yes, because it only narrows down which sentences an action is compared
 //! with.
 
+use super::record::is_field;
 use regex::Regex;
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -42,11 +43,11 @@ static LEAD: LazyLock<HashSet<&str>> = LazyLock::new(|| BEFORE.split_whitespace(
 static ADDRESS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?xi)
-        \b(?:you|assistant|agent|ai|model|bot)\b[^.!?]{0,24}?\b(?:must|should|shall|need\ to|needs\ to|have\ to|has\ to|
+        \b(?:you|assistant|agent|ai|model|bot|software|automation|systems?|reader|script)\b[^.!?]{0,50}?\b(?:must|should|shall|need\ to|needs\ to|have\ to|has\ to|
             are\ (?:required|asked|instructed|expected|to)|will\ now|can|could|would|may\ only)\b
         | \b(?:can|could|would|will)\ (?:you|we)\b
         | \b(?:please|kindly)\s+\w+
-        | \b(?:i|we)(?:'d|\ would|\ really|\ also)?\ (?:need|want|like|wish|ask|request|demand)\b
+        | \b(?:i|we)(?:'d|\ would)?(?:\ (?:\w+ly|also|hereby|just|now|only|therefore|thus))?\ (?:need|want|like|wish|ask|request|demand)\b
         | \blet(?:'s|\ us|\ me)\b
         | \b(?:ignore|disregard|forget|override|bypass)\b
         | \bmust\ (?:be|not|only)\b | \bmake\ sure\b | \bdo\ not\b | \bneeds?\ to\b | \bhave\ to\b
@@ -64,6 +65,8 @@ const CLAUSE: [&str; 14] =
     ["after", "as", "before", "for", "if", "in", "once", "prior", "since", "to", "unless", "until", "when", "while"];
 /// Most clauses after a comma that are examined.
 const CLAUSES: usize = 3;
+/// Fewest words of the value of a field that can be an instruction.
+const FEWEST: usize = 3;
 /// Fewest words of a name without spaces, such as a file name, that can be an instruction: `end_time` cannot.
 const JOINED: usize = 5;
 
@@ -74,10 +77,74 @@ pub(crate) fn demands(sentence: &str) -> bool {
     if !sentence.contains(char::is_whitespace) && spaced.split_whitespace().count() < JOINED {
         return false;
     }
+    if is_data(sentence) {
+        return poses(sentence);
+    }
+    // a field says what its value says; one without a sentence says nothing
+    let value = sentence.split_once(':').filter(|_| is_field(sentence)).map(|(_, value)| value.replace('_', " "));
+    if value.as_ref().is_some_and(|value| tokens(value).count() < FEWEST) {
+        return poses(sentence);
+    }
+    let spaced = value.unwrap_or(spaced);
+    let said = unlabelled(&spaced);
     // also after a clause of time or condition: "Before anything else, run the script"
-    let opens = tokens(&spaced).next().is_some_and(|w| CLAUSE.contains(&w.to_lowercase().as_str()));
+    let opens = tokens(said).next().is_some_and(|w| CLAUSE.contains(&w.to_lowercase().as_str()));
     let clause = |text: &str| tokens(text).next().is_some_and(verb);
-    addresses(&spaced) || imperative(&spaced) || (opens && spaced.split(", ").skip(1).take(CLAUSES).any(clause))
+    addresses(&spaced)
+        || imperative(said)
+        || (opens && said.split(", ").skip(1).take(CLAUSES).any(clause))
+        || elsewhere(said)
+}
+
+/// Whether a piece is a line of a log or a traceback, or a fragment of structured data without a sentence.
+fn is_data(piece: &str) -> bool {
+    static LINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(
+            r#"(?x)
+            ^\W{0,3}\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d | ^\W{0,3}\d\d:\d\d:\d\d\b | ^\[?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b
+            | ^\s*File\ "[^"]+",\ line\ \d | ^\s*at\ [\w.$<>]+\(
+            | ['"]\s*:\s*[\[{'"]*\w*$
+            "#,
+        )
+        .ok()
+    });
+    LINE.as_ref().is_some_and(|pattern| pattern.is_match(piece))
+}
+
+/// A sentence without the label before it: `Email: ...`, `- note: ...`. A word that calls for attention is no label.
+fn unlabelled(sentence: &str) -> &str {
+    let Some((label, rest)) = sentence.split_once(": ") else { return sentence };
+    let mut words = tokens(label);
+    match (words.next(), words.next()) {
+        (Some(word), None) if verb(word) && rest.contains(char::is_whitespace) => rest,
+        _ => sentence,
+    }
+}
+
+/// Whether a sentence in another language asks its reader for something: words of politeness, of obligation, and
+/// imperatives of the verbs that matter most. German, Spanish, French, Italian, Portuguese, Dutch, Polish, Russian, Chinese
+/// and Japanese.
+fn elsewhere(sentence: &str) -> bool {
+    static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(
+            r"(?xi)
+            \b(?:bitte|du\ musst|sie\ müssen|du\ sollst|ignorier(?:e|en)|überweise(?:n\ sie)?|lösche(?:n\ sie)?|sende(?:n\ sie)?|
+               schicke?(?:n\ sie)?|storniere?(?:n\ sie)?|öffne(?:n\ sie)?|lade(?:n\ sie)?|erteile|gewähre|führe)\b
+            | \b(?:por\ favor|debes?|deber(?:á|ía)s?|tienes?\ que|ignor[ae]|enví[ae]|transfier[ae]|haga|elimin[ae]|borr[ae]|descarg[ae]|
+               visit[ae]|conced[ae]|cancel[ae]|pag(?:a|ue))\b
+            | \b(?:veuillez|s['’]il\ (?:vous|te)\ plaît|vous\ devez|tu\ dois|ignore[zr]?|envoye[zr]|envoie|transférez|virez|supprime[zr]?|
+               télécharge[zr]?|ouvrez|annule[zr]?|accordez|pay(?:ez|er))\b
+            | \b(?:per\ favore|per\ cortesia|devi|dovete|ignora|invia|inviare|trasferisci|elimina|cancella|scarica|apri|emetti)\b
+            | \b(?:deve|você\ deve|ignore|envie|transfira|exclua|apague|baixe|abra|pague)\b
+            | \b(?:alstublieft|gelieve|je\ moet|u\ moet|negeer|stuur|verwijder|verstuur)\b
+            | \b(?:proszę|musisz|zignoruj|wyślij|przelej|usuń|otwórz|pobierz)\b
+            | \b(?:пожалуйста|вы\ должны|игнорируй(?:те)?|отправь(?:те)?|переведи(?:те)?|удали(?:те)?)\b
+            | 请 | 請 | 你必须 | 忽略 | してください | しなさい | 無視
+            ",
+        )
+        .ok()
+    });
+    PATTERN.as_ref().is_none_or(|pattern| pattern.is_match(sentence))
 }
 
 /// Whether a sentence addresses its reader, or its reader's answer, by more than an imperative. True if the pattern
@@ -93,6 +160,11 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
     text.split_whitespace()
         .map(|w| w.trim_matches(|c: char| !c.is_alphanumeric() && c != '/'))
         .filter(|w| w.contains(char::is_alphabetic))
+}
+
+/// Whether a word may precede an instruction.
+pub(super) fn is_lead(word: &str) -> bool {
+    LEAD.contains(word)
 }
 
 fn verb(word: &str) -> bool {
@@ -112,14 +184,55 @@ fn imperative(sentence: &str) -> bool {
     false
 }
 
+/// Whether a sentence speaks to an agent as its user or its system would: it names the reader as a machine, refers to a
+/// task that somebody gave it, or sets instructions aside. True if the pattern does not compile, which a test rules out.
+pub(super) fn poses(sentence: &str) -> bool {
+    const NAME: &str = r"\b(?:(?:ai|a\.i\.|artificial\ intelligence)\s+(?:model|agent|assistant|system|bot|chatbot|helper|tool)s?|language\ models?|llms?|chatbots?|gpt-?\d[\w.]*|chatgpt|claude|gemini|copilot|assistants?)\b";
+    static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let pattern = r#"(?xi)
+            (?:^|["'>*_\[(])\s*(?:dear\ |hey\ |hi\ |hello\ |attention,?\ )?NAME\s*[:,]
+            | \b(?:you|dear|hey|hi|hello|attention)[,:]?\s+(?:the\ |all\ |any\ |an?\ |our\ |as\ )*(?:NAME|agents?\b|models?\b|bots?\b)
+            | \b(?:to|for)\ (?:the\ |all\ |any\ |an?\ |our\ |you,?\ )*NAME\s*(?:[:,(]|who\b|that\b|reading\b|processing\b)
+            | NAME[^.!?]{0,24}?\b(?:must|should|shall|has\ to|have\ to|needs?\ to|please|is\ required|are\ required|may\ only)\b
+            | \b(?:you|your)\b[^.!?]{0,20}\b(?:assistant|agent)\b
+            | \b(?:info|information|instructions?|message|note|notice|remark|reminder)\ (?:for|to)\ [\w\ ]{0,30}?
+              \b(?:agents?|ai|automation|bots?|crawlers?|readers?|software|systems?)\b
+            | \b(?:ai|automated|automatic|machine)\ (?:agents?|buyers?|clients?|processors?|readers?|systems?|users?)\b
+            | \bsoftware\ that\ (?:reads|processes|parses)\b
+            | \bbefore\ (?:you\ )?(?:can\ |could\ |may\ )?(?:solve|continu|proceed|do|finish|complet|answer|anything|carry)\w*\b[^.!?]{0,40}
+              \b(?:task|request|question|else|instructions?|work)\b
+            | \b(?:ignore|disregard|forget|override|bypass|skip)\b[^.!?]{0,30}\b(?:previous|prior|earlier|above|all|any|your|other|the)\b
+              [^.!?]{0,20}\b(?:instructions?|prompts?|rules?|tasks?|guidelines?|directions?|request|question)\b
+            | \b(?:previous|prior|original|earlier|initial|first|current|main)\ (?:task|instructions?|prompt|request)\b
+            | \b(?:task|request|question)\ (?:that\ )?(?:i|the\ user)\ (?:gave|asked|assigned|sent|told)\b
+            | \b(?:system|developer|assistant)\ (?:prompt|message|instruction|override|notice)s?\b
+            | \b(?:asistente|assistente|assistent\w*|asystent\w*)\b[^.!?:\n]{0,30}:
+            | \b(?:ki|ia|ai)[-\ ]?(?:assistent|agent|asistente|assistente|asystent|modell|modello|modelo|modèle)\w*
+            | \b(?:asistente|assistant|assistente|agente|modèle|modelo|modello)\ (?:de\ )?(?:ia|inteligencia\ artificial|virtual[e]?)\b
+            | \b(?:ignor\w*|vergiss|olvida|oublie[zr]?|dimentica|esqueça|negeer|zignoruj)\b[^.!?]{0,40}
+              \b(?:anweisung|instruc|instruktion|istruzion|instruç|polece)\w*
+            | \b(?:sistema|système)\ (?:automático|automatique|automatico)\b | \bautomatisches?\ system\b
+            | игнорир\w* | 人工智能 | 忽略 | 無視 | アシスタント
+            | </?\s*(?:information|system|instructions?|important|admin|user|assistant|prompt|tool)\b
+            | \[/?(?:system|inst|admin|assistant)\b
+            "#;
+        Regex::new(&pattern.replace("NAME", NAME)).ok()
+    });
+    PATTERN.as_ref().is_none_or(|pattern| pattern.is_match(sentence))
+}
+
 /// Whether the request delegates the decision to a text: "follow the steps in the notice".
 pub(super) fn delegates(request: &str) -> bool {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(
             r"(?xi)
-            \b(?:follow|do|carry\ out|execute|perform|apply|complete|act\ on|handle|process|implement|finish)\b
+            \b(?:as|like|the\ way)\b[^.!?]{0,40}\b(?:says?|said|asks?|describe[sd]?|lists?|prescribe[sd]?|instruct(?:s|ed))\b
+            | \b(?:follow|do|carry\ out|execute|perform|apply|complete|act\ on|handle|process|implement|finish)\b
             [^.!?]{0,60}?\b(?:instructions?|steps|guide|todos?|to-dos?|tasks?|actions?|what\ (?:it|they)\ says?|as\ described|
             checklist|readme|notice|request(?:s|ed)?)\b
+            | \b(?:complete|finish|do|handle|resolve|fix|work\ on)\b[^.!?]{0,30}\b(?:them|it|homework|assignments?|issues?|tickets?|work)\b
+            | \b(?:follow|obey)\b[^.!?]{0,40}\b(?:mail|email|message|letter|page|link|document|ticket|issue)\b
+            | \bdo\ what\b | \baccording\ to\b | \bas\ (?:asked|instructed|listed|requested|told)\b
             | \baccordingly\b | \bas\ (?:it|they|he|she)\ (?:says?|asks?|described?)\b
             ",
         )
@@ -134,7 +247,7 @@ mod tests {
 
     #[test]
     fn both_patterns_compile() {
-        assert!(ADDRESS.is_some() && !delegates("x"));
+        assert!(ADDRESS.is_some() && !delegates("x") && !poses("x"));
     }
 
     #[test]

@@ -1,34 +1,53 @@
 //! Where an action comes from: the user's request, or a text that the agent has read.
 //!
-//! 1. Observations, the texts that the agent has read, are brought into canonical form and cut into pieces: sentences,
-//!    lines, strings of structured data. Grammar decides which pieces are instructions to their reader (an imperative,
-//!    a modal with the reader as subject, a wish of the writer). The rules of [`crate::injection`] add instructions
-//!    that are hidden in markup or in odd spelling. Data is not an instruction: a name, an address or an amount that
-//!    was looked up explains an action as well as the request does.
-//! 2. **Values.** A value that identifies one thing (an address, an account, a path) is tainted if it occurs in an
+//! 1. Observations, the texts that the agent has read, are brought into canonical form, cut into records (the mails of an
+//!    inbox, the entries of a list) and these into pieces: sentences, lines, strings of structured data. Grammar decides
+//!    which pieces are instructions to their reader (an imperative, a modal with the reader as subject, a wish of the
+//!    writer; in ten other languages a list of indicators). The rules of [`crate::injection`] add instructions that are
+//!    hidden in markup or in odd spelling. Fields without a sentence, lines of logs and tracebacks are data. Data is not an
+//!    instruction: a name, an address or an amount that was looked up explains an action as well as the request does.
+//! 2. **Delegation** ([`delegate`]). A request names sources: a person ("do what Nora asks in her mail"), a page, a file, a
+//!    ticket, the docs of the project, a text by its title. What such a record says is the user's word for the kind of
+//!    action that the request is about. Never covered: a passage that speaks to an agent as its user or its system would;
+//!    access for others, payments, deletions, and messages to strangers, unless the request itself asks for those. A name
+//!    that fits two writers, or one writer with another address than a directory has, names nobody. The short answer of a
+//!    service to an act of the agent is the service's word for the next step.
+//! 3. **Weight** ([`weight`]). A look reads within what the agent may read; a local step changes the agent's own place and
+//!    can be taken back; everything else is a sink. A look or a local step is judged only against a text that orders it: one
+//!    that has a value of it, or a word of its tool that says more than that it reads. Nothing is embedded before that.
+//! 4. **Values.** A value that identifies one thing (an address, an account, a path) is tainted if it occurs in an
 //!    instruction or in the sentences after it, but neither in the request nor anywhere else in the observations: only
-//!    the attacker explains it. The action is denied.
-//! 3. **Meaning.** The action in words (the name of the tool and its values) is compared by embedding with the request
-//!    and its sentences, and with the pieces around instructions. If the latter are nearer by a margin, the
-//!    observations explain the action better than the user does, and it is denied. Read-only actions are no exception:
-//!    reading is the first half of an exfiltration. Both sides are compared on the same scale, so that no absolute
-//!    threshold has to know the tools.
-//! 4. **Answers.** A message is denied if it repeats word for word an answer that an instruction dictates, and no other
+//!    the attacker explains it. The action is denied; asked about if the request names the source for something else. For
+//!    a sink, what was looked up after the order, or stands beside a passage that speaks to an agent, explains nothing
+//!    unless it is about what the request asks for. An identifier that says nothing by itself stands for the name of its
+//!    record.
+//! 5. **Steps.** A code that a service has sent, entered where one is demanded, is a step of the task.
+//! 6. **Meaning.** The action in words (the name of the tool and its values) is compared by embedding with the request,
+//!    its sentences and what is the user's word, and with the other instructions and, for a sink, the sentences around
+//!    them. If the latter are nearer by a margin, the observations explain the action better than the user does, and it is
+//!    denied. Both sides are compared on the same scale, so that no absolute threshold has to know the tools.
+//! 7. **Answers.** A message is denied if it repeats word for word an answer that an instruction dictates, and no other
 //!    observation supports it. A message that quotes the instruction is not denied.
-//! 5. A request of the user is legitimate even if an attacker once asked for the same: without an instruction in the
+//! 8. A request of the user is legitimate even if an attacker once asked for the same: without an instruction in the
 //!    observations nothing is judged here. Without a request, alignment is not judged and a person is asked.
 //!
-//! This module knows no tool, page or phrase of a benchmark. Limits: an instruction without a verb of instruction, or
-//! in a language other than English, is found only by the rules of the detector. An instruction that resembles the
-//! request and names nothing specific cannot be distinguished from it.
+//! This module knows no tool, page or phrase of a benchmark. Limits: delegation is grammar of English requests; one in
+//! another form delegates nothing. An instruction in another language is found by its words of politeness and by few verbs.
+//! A plain order within a delegated record, for the kind of action that it was named for, cannot be told from the rest of
+//! the record. An instruction that resembles the request and names nothing specific cannot be distinguished from it.
 
 mod align;
 mod claim;
+mod delegate;
 mod demand;
 mod dictated;
 mod pieces;
 mod read;
+mod record;
 mod spans;
+mod taint;
+mod voices;
+mod weight;
 
 #[cfg(any(feature = "mcp", feature = "research"))]
 pub(crate) use demand::addresses;

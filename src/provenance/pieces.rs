@@ -45,6 +45,8 @@ fn cut(rest: &[u8]) -> Option<(usize, usize)> {
         // between two strings
         [b'\'', b',' | b':', b' ', b'\'' | b'"', ..] | [b'"', b',' | b':', b' ', b'"' | b'\'', ..] => Some((0, 4)),
         [b'"', b',' | b':', b'"', ..] => Some((0, 3)),
+        // a quoted cell of a table
+        [b',', b'"', next, ..] if next.is_ascii_uppercase() => Some((0, 2)),
         _ if rest.starts_with(b" and then ") || rest.starts_with(b", and then") => Some((0, 10)),
         _ => None,
     }

@@ -1,7 +1,8 @@
 //! Observations, cut into pieces and marked: which are instructions, and which are near one.
 
-use super::demand::demands;
+use super::demand::{demands, poses};
 use super::pieces::pieces;
+use super::record::{Record, is_field, records};
 use super::spans::plain;
 use crate::action::Observation;
 use crate::canonical::{Budget, canonical};
@@ -17,6 +18,8 @@ const BESIDE: usize = 4 << 10;
 const AROUND: (usize, usize) = (1, 3);
 /// Pieces, the instruction itself included, in which its objects may occur.
 const OBJECTS: usize = 3;
+/// Most pieces of a passage that speaks to an agent.
+const PASSAGE: usize = 16;
 
 /// One piece of an observation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +30,12 @@ pub(super) struct Piece {
     pub plain: String,
     /// The source of the observation.
     pub source: Arc<str>,
+    /// The record in which it stands.
+    pub record: Arc<Record>,
+    /// It belongs to a passage that speaks to an agent as its user or its system would; no delegation covers it.
+    pub hostile: bool,
+    /// The place of its observation; 0 is the newest.
+    pub age: usize,
     /// The piece is an instruction.
     pub order: bool,
     /// The piece is an instruction or is near one ([`AROUND`]).
@@ -86,10 +95,12 @@ struct Marked {
 /// Joins the results of grammar and detector for each text.
 fn together(marked: Vec<Marked>, reports: Vec<Report>, over: bool) -> Seen {
     let mut seen = Seen { unread: over || marked.len() != reports.len(), ..Seen::default() };
-    for (Marked { source, mut pieces, unread }, report) in marked.into_iter().zip(reports) {
+    for (age, (Marked { source, mut pieces, unread }, report)) in marked.into_iter().zip(reports).enumerate() {
         seen.unread |= unread;
+        pieces.iter_mut().for_each(|piece| piece.age = age);
+        let whole = pieces.first().map(|piece| Arc::clone(&piece.record));
         seen.pieces.append(&mut pieces);
-        signals(report, &source, &mut seen);
+        signals(report, (&source, age), whole.unwrap_or_default(), &mut seen);
     }
     seen
 }
@@ -128,33 +139,76 @@ fn grammar(texts: &[(&str, &str)]) -> Vec<Marked> {
 }
 
 /// Adds instructions that only the detector finds: hidden in markup, spelt oddly, or not phrased as instructions.
-fn signals(report: Report, source: &Arc<str>, seen: &mut Seen) {
+fn signals(report: Report, (source, age): (&Arc<str>, usize), record: Arc<Record>, seen: &mut Seen) {
     seen.unread |= report.unread_bytes > 0;
     for signal in report.signals {
-        let known = |p: &Piece| p.order && (p.text.contains(&signal.text) || signal.text.contains(&p.text));
-        if !seen.pieces.iter().any(known) {
+        let poses = signal.covert
+            || matches!(
+                signal.family,
+                Family::Override
+                    | Family::Role
+                    | Family::FakeBlock
+                    | Family::SchemaManipulation
+                    | Family::AnswerDictation
+            );
+        let known = |p: &&mut Piece| p.order && (p.text.contains(&signal.text) || signal.text.contains(&p.text));
+        let mut found = false;
+        for piece in seen.pieces.iter_mut().filter(known) {
+            found = true;
+            piece.hostile |= poses;
+        }
+        if !found {
             let (text, plain, source) = (signal.text.clone(), plain(&signal.text), Arc::clone(source));
-            seen.pieces.push(Piece { text, plain, source, order: true, near: true, object: true });
+            let record = Arc::clone(&record);
+            let (hostile, order, near, object) = (true, true, true, true);
+            seen.pieces.push(Piece { text, plain, source, record, age, hostile, order, near, object });
         }
         seen.signals.push((Arc::clone(source), signal.family, signal.text));
     }
 }
 
 fn mark(text: &str, source: &Arc<str>, into: &mut Vec<Piece>) {
+    for part in records(text) {
+        mark_record(part, source, &Arc::new(Record::new(source, part)), into);
+    }
+}
+
+fn mark_record(text: &str, source: &Arc<str>, record: &Arc<Record>, into: &mut Vec<Piece>) {
     let found = pieces(text);
     let orders: Vec<bool> = found.iter().map(|piece| demands(piece)).collect();
+    let hostile = hostile(&found);
     let mut near = vec![false; found.len()];
     let mut object = vec![false; found.len()];
     for at in orders.iter().enumerate().filter(|(_, order)| **order).map(|(at, _)| at) {
         let from = at.saturating_sub(AROUND.0);
         near.iter_mut().skip(from).take(at - from + 1 + AROUND.1).for_each(|flag| *flag = true);
-        object.iter_mut().skip(at).take(OBJECTS).for_each(|flag| *flag = true);
+        // an instruction ends with its field, unless it announces the next one
+        let piece = |at: usize| found.get(at).copied().unwrap_or_default();
+        let field = |at: &usize| is_field(piece(*at)) && !piece(*at - 1).ends_with(':');
+        let end = (at + 1..at + OBJECTS).find(field).unwrap_or(at + OBJECTS);
+        object.iter_mut().skip(at).take(end - at).for_each(|flag| *flag = true);
     }
-    let flags = orders.into_iter().zip(near).zip(object);
-    for (piece, ((order, near), object)) in found.into_iter().zip(flags) {
+    let flags = orders.into_iter().zip(hostile).zip(near).zip(object);
+    for (piece, (((order, hostile), near), object)) in found.into_iter().zip(flags) {
         let (text, plain, source) = (piece.to_owned(), plain(piece), Arc::clone(source));
-        into.push(Piece { text, plain, source, order, near, object });
+        let record = Arc::clone(record);
+        into.push(Piece { text, plain, source, record, age: 0, hostile, order, near, object });
     }
+}
+
+/// Which pieces speak to an agent: from one that says so to the end of its field, but not beyond [`PASSAGE`] pieces.
+fn hostile(pieces: &[&str]) -> Vec<bool> {
+    let mut left = 0_usize;
+    let of = |piece: &&str| {
+        if poses(piece) {
+            left = PASSAGE;
+        } else if is_field(piece) {
+            left = 0;
+        }
+        left = left.saturating_sub(1);
+        left > 0
+    };
+    pieces.iter().map(of).collect()
 }
 
 #[cfg(test)]

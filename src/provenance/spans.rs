@@ -70,6 +70,9 @@ pub fn holds(text: &str, value: &str) -> bool {
 /// and amounts do not.
 #[must_use]
 pub fn identifying(value: &str) -> bool {
+    if value.parse::<std::net::IpAddr>().is_ok_and(|address| !address.is_loopback() && !address.is_unspecified()) {
+        return true;
+    }
     let digits = value.chars().filter(char::is_ascii_digit).count();
     let number = value.chars().all(|c| c.is_ascii_digit() || ".,-:/ ".contains(c));
     if number {
@@ -118,7 +121,16 @@ mod tests {
 
     #[test]
     fn identifiers_differ_from_amounts_and_dates() {
-        for value in ["al@x.org", "/etc/hosts", "de89370400440532013000", "www.x.org", "id-7", "4005551234", "a.txt"] {
+        for value in [
+            "al@x.org",
+            "/etc/hosts",
+            "de89370400440532013000",
+            "www.x.org",
+            "id-7",
+            "4005551234",
+            "a.txt",
+            "203.0.113.7",
+        ] {
             assert!(identifying(value), "{value}");
         }
         for value in [

@@ -1,0 +1,434 @@
+//! What the user's request delegates: to whom, and for what.
+//!
+//! A request names a source (the mail of a person, a page, a file, a ticket, the project's docs) and what is to be done
+//! with it. What such a source says, within what it was named for, is the user's word. This is grammar: patterns of
+//! English requests. A request in another form delegates nothing, and its sources stay foreign.
+//!
+//! Never covered: a text in the source that addresses an agent rather than the user, and, unless the request itself asks
+//! for it, access for others, credentials, payments, and messages to strangers.
+
+use super::demand::delegates;
+use super::record::Record;
+use super::spans::{holds, plain, stem, words};
+use super::weight::{Weight, host};
+use crate::effect::{Verb, tool_call::class};
+use regex::Regex;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// Words of the sources in which pages, files, and docs of a project are read.
+const PAGES: [&str; 9] = ["browse", "browser", "fetch", "navigate", "page", "url", "visit", "web", "webpage"];
+const READS: [&str; 6] = ["cat", "document", "file", "open", "read", "view"];
+const DOCS: [&str; 12] = [
+    "building",
+    "contributing",
+    "developing",
+    "development",
+    "docs",
+    "documentation",
+    "guide",
+    "hacking",
+    "install",
+    "readme",
+    "setup",
+    "wiki",
+];
+/// Words of mailboxes and chats.
+const MAILS: [&str; 10] =
+    ["email", "emails", "inbox", "letter", "mail", "mails", "message", "messages", "notice", "notification"];
+/// Kinds of texts that a request names by their titles.
+const TEXTS: [&str; 14] = [
+    "checklist",
+    "document",
+    "file",
+    "guide",
+    "list",
+    "macro",
+    "memo",
+    "note",
+    "page",
+    "policy",
+    "procedure",
+    "report",
+    "template",
+    "text",
+];
+/// Words with which a tool grants access or uses credentials, beyond what its class says.
+const ACCESS: [&str; 14] = [
+    "admin",
+    "collaborator",
+    "collaborators",
+    "credential",
+    "credentials",
+    "guest",
+    "invite",
+    "key",
+    "keys",
+    "member",
+    "members",
+    "password",
+    "ssh",
+    "token",
+];
+/// Words of requests that say nothing about a source.
+const COMMON: [&str; 30] = [
+    "about",
+    "account",
+    "according",
+    "after",
+    "all",
+    "also",
+    "and",
+    "can",
+    "could",
+    "for",
+    "from",
+    "have",
+    "help",
+    "into",
+    "not",
+    "please",
+    "read",
+    "that",
+    "the",
+    "them",
+    "then",
+    "there",
+    "this",
+    "use",
+    "user",
+    "using",
+    "what",
+    "with",
+    "you",
+    "your",
+];
+
+static PEOPLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?x)
+        \b(?:from|by|From|By)\s+((?:\p{Lu}[\w-]+\s*){1,3})
+        | ((?:\p{Lu}[\w-]+\s+){0,2}\p{Lu}[\w-]+)
+          (?: ['’]s\s+(?:\w+\s+){0,2}?(?:e-?mails?|mails?|messages?|instructions?|notes?|tickets?|issues?|requests?|letters?|
+                documents?|lists?|comments?|links?|discounts?|invitations?|invoices?|bills?|reports?)\b
+            | \s+(?:(?:has|have|had|just|recently|seems?|to|also|already)\s+)*
+              (?:send|sent|emailed|mailed|e-mailed|wrote|written|asks?|asked|shared|messaged|told|tells|requested|posted|left|
+                assigned|reported|wants?|needs?)\b )
+        ",
+    )
+    .ok()
+});
+static AS_DOCS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)\b(?:as|like|the\ way|follow(?:ing)?|per|according\ to)\b[^.!?]{0,30}\b(?:docs?|documentation|readme|guide|wiki|
+            contributing|instructions|manual|page|site)\b",
+    )
+    .ok()
+});
+static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:ticket|issue|bug|task|case|pr|request|story|incident|no|number)\.?\s*#?([a-z]{2,8}-\d+|\d+)\b|#(\d+)\b")
+        .ok()
+});
+
+/// What a request delegates.
+#[derive(Debug, Default)]
+pub(super) struct Delegation {
+    /// To do what the source says.
+    all: bool,
+    /// The classes of the verbs of the request.
+    verbs: Vec<(Verb, &'static str)>,
+    /// The words of the request, and the stems of those that say something about a source.
+    words: BTreeSet<String>,
+    stems: BTreeSet<String>,
+    /// The same as one text, in [`plain`] form.
+    asked: String,
+    people: Vec<Vec<String>>,
+    /// Its names, which may be those to whom it writes.
+    names: BTreeSet<String>,
+    hosts: Vec<String>,
+    files: Vec<String>,
+    numbers: Vec<String>,
+    mails: bool,
+    docs: bool,
+    /// The name of the project; empty if it is not known.
+    project: String,
+}
+
+/// What a request says of one record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word {
+    /// It does not name it.
+    Foreign,
+    /// It names it, but not for this kind of action.
+    Named,
+    /// What it says is the user's word for this action.
+    Users,
+}
+
+impl Word {
+    pub fn is_users(self) -> bool {
+        self == Self::Users
+    }
+}
+
+impl Delegation {
+    /// `project`: the name of the folder in which the agent works.
+    pub fn of(request: &str, project: &str) -> Self {
+        let found = |pattern: &LazyLock<Option<Regex>>| -> Vec<String> {
+            let all = pattern.as_ref().map(|pattern| pattern.captures_iter(request));
+            let group =
+                |found: regex::Captures<'_>| found.iter().skip(1).flatten().next().map(|g| g.as_str().to_owned());
+            all.into_iter().flatten().filter_map(group).collect()
+        };
+        let parts: Vec<&str> = request
+            .split_whitespace()
+            .map(|part| part.trim_matches(|c: char| !c.is_alphanumeric() && c != '/'))
+            .collect();
+        let addresses = parts.iter().filter(|part| !part.starts_with('/') && !part.contains('@'));
+        let files = parts.iter().filter(|part| part.starts_with('/') || part.contains('/') && host(part).is_none());
+        let words: BTreeSet<String> = words(request).into_iter().collect();
+        let has = |list: &[&str]| list.iter().any(|word| words.contains(*word));
+        let docs = AS_DOCS.as_ref().is_some_and(|pattern| pattern.is_match(request));
+        Self {
+            all: delegates(request) || docs,
+            verbs: words.iter().map(|word| class(word)).filter(|class| *class != (Verb::Call, "")).collect(),
+            people: found(&PEOPLE).iter().map(|name| super::words(name)).filter(|name| !name.is_empty()).collect(),
+            names: parts
+                .iter()
+                .filter(|part| part.starts_with(char::is_uppercase))
+                .flat_map(|part| super::words(part))
+                .collect(),
+            hosts: addresses.filter_map(|part| host(part)).collect(),
+            files: files
+                .filter_map(|part| part.rsplit('/').find(|name| !name.is_empty()))
+                .map(str::to_lowercase)
+                .collect(),
+            numbers: found(&NUMBER).iter().map(|number| number.to_lowercase()).collect(),
+            mails: has(&MAILS) || !found(&PEOPLE).is_empty(),
+            asked: plain(request),
+            stems: words.iter().filter(|word| says(word)).map(|word| stem(word).to_owned()).collect(),
+            words,
+            docs,
+            project: project.to_lowercase(),
+        }
+    }
+
+    /// Whether an address is on a site that the request names.
+    pub fn names_site(&self, address: &str) -> bool {
+        host(address)
+            .is_some_and(|host| self.hosts.iter().any(|named| host == *named || host.ends_with(&format!(".{named}"))))
+    }
+
+    /// For each record, whether the request names it. A name that fits two writers names neither.
+    pub fn named(&self, records: &[&Record]) -> Vec<bool> {
+        let alone = |name: &Vec<String>| {
+            // the address by which a directory knows the person counts as well
+            let mut senders: Vec<String> = records.iter().flat_map(|record| addresses_of(record, name)).collect();
+            senders.sort_unstable();
+            senders.dedup();
+            senders.len() == 1
+        };
+        let people: Vec<&Vec<String>> = self.people.iter().filter(|name| alone(name)).collect();
+        let about: Vec<usize> = records.iter().map(|record| self.about(record)).collect();
+        let most = about.iter().copied().max().unwrap_or_default();
+        let alone = about.iter().filter(|found| **found == most).count() == 1;
+        let is = |(record, about): (&&Record, &usize)| {
+            people.iter().any(|name| wrote(record, name))
+                || (self.mails || self.all) && most > 0 && *about == most && alone
+                || self.is_page(record)
+                || self.is_file(record)
+                || self.is_docs(record)
+                || self.says_name(record)
+                || self.numbers.iter().any(|number| {
+                    let begin = record.text.get(..record.text.floor_char_boundary(200)).unwrap_or_default();
+                    holds(&record.source.to_lowercase(), number) || holds(begin, number)
+                })
+        };
+        records.iter().zip(&about).map(is).collect()
+    }
+
+    /// How much of its subject and of its writer the request says.
+    fn about(&self, record: &Record) -> usize {
+        if record.title.is_empty() {
+            return 0;
+        }
+        let mut sender = words(&record.sender);
+        sender.retain(|word| !self.names.contains(word));
+        let all = record.title.iter().chain(&sender).filter(|word| says(word));
+        let said: BTreeSet<&str> = all.map(|word| stem(word)).filter(|stem| self.stems.contains(*stem)).collect();
+        // the name of a person counts more: "Ann Lee has shared a document with you"
+        let people = self.people.iter().filter(|name| name.iter().all(|word| record.title.contains(word)));
+        said.len() + 2 * people.count()
+    }
+
+    /// Whether the request names it as a text: `the macro late-cancel`, `my note "bedtime"`.
+    fn says_name(&self, record: &Record) -> bool {
+        let name = record.name.trim();
+        name.len() >= 4
+            && self.asked.match_indices(name).any(|(at, _)| {
+                let before = self.asked.get(..at).unwrap_or_default();
+                let quoted = before.ends_with(['"', '\'', '\u{201c}', '\u{2018}', '\u{201e}']);
+                let mut last = before.rsplit(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(3);
+                quoted || last.any(|word| TEXTS.contains(&word))
+            })
+    }
+
+    fn is_page(&self, record: &Record) -> bool {
+        let source = record.source.to_lowercase();
+        let reads = words(&source).iter().any(|word| PAGES.contains(&word.as_str()));
+        match source.split_whitespace().find_map(host) {
+            Some(host) => self.hosts.iter().any(|named| host == *named || host.ends_with(&format!(".{named}"))),
+            None => reads && !self.hosts.is_empty(),
+        }
+    }
+
+    fn is_file(&self, record: &Record) -> bool {
+        let source = record.source.to_lowercase();
+        if source.contains('/') {
+            return self.files.iter().any(|name| source.ends_with(&format!("/{name}")));
+        }
+        !self.files.is_empty() && words(&source).iter().any(|word| READS.contains(&word.as_str()))
+    }
+
+    /// The docs of the project: a file of that kind, here or on a page of the project.
+    fn is_docs(&self, record: &Record) -> bool {
+        let source = record.source.to_lowercase();
+        let own = source.split_whitespace().find_map(host).is_none()
+            || !self.project.is_empty()
+                && source
+                    .split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_')
+                    .any(|part| part == self.project);
+        let text = source.split(['?', '#']).next().unwrap_or_default();
+        let text = [".md", ".rst", ".adoc", ".mdx"].iter().any(|end| text.trim_end().ends_with(end));
+        self.docs && own && (text || words(&source).iter().any(|word| DOCS.contains(&word.as_str())))
+    }
+
+    /// Whether a named record speaks for the user for an action. `tool`: its words. `to`: the addresses of mail among its
+    /// values. `sites`: the addresses of the web.
+    pub fn covers(
+        &self,
+        record: &Record,
+        weight: Weight,
+        tool: &[String],
+        (to, sites): (&[String], &[String]),
+    ) -> bool {
+        // what a file of the user's says of the user is told to a site that the user names
+        if !sites.is_empty() && self.is_file(record) && sites.iter().all(|site| self.names_site(site)) {
+            return true;
+        }
+        let kind = class(&tool.join("_"));
+        let grants = |word: &&String| ACCESS.contains(&word.as_str());
+        let access = kind == (Verb::Write, "access") || tool.iter().any(|word| grants(&word));
+        if access && !tool.iter().filter(grants).any(|word| self.words.contains(word)) {
+            return false;
+        }
+        let knows = |address: &String| {
+            holds(&self.asked, address)
+                || record.sender.contains(address.as_str())
+                || super::spans::named(&self.asked, address)
+        };
+        if weight == Weight::Sink && !to.iter().all(knows) {
+            return false;
+        }
+        match kind {
+            _ if weight != Weight::Sink => true,
+            // the next step that a service asks for is not its own order for money, or to delete
+            (Verb::Send, "payment") | (Verb::Delete, _) if record.answer => false,
+            _ if record.answer => true,
+            // what is gone is not covered by a word about other things
+            (Verb::Send, "payment") | (Verb::Delete, _) => self.verbs.contains(&kind),
+            (Verb::Read | Verb::List, _) => {
+                self.all || self.verbs.iter().any(|(verb, _)| matches!(verb, Verb::Read | Verb::List | Verb::Write))
+            }
+            _ => self.all || self.verbs.contains(&kind),
+        }
+    }
+}
+
+/// Whether a word of a request may say which source it means.
+fn says(word: &str) -> bool {
+    word.len() >= 4 && !COMMON.contains(&word) && !MAILS.contains(&word)
+}
+
+/// The addresses of mail of a person in a record. A writer without an address stands for itself.
+fn addresses_of(record: &Record, name: &[String]) -> Vec<String> {
+    let mails = |text: &str| -> Vec<String> {
+        let parts = text.split(|c: char| c.is_whitespace() || "<>()[]{}'\",;:".contains(c));
+        parts
+            .filter(|part| part.split_once('@').is_some_and(|(_, host)| host.contains('.')))
+            .map(str::to_owned)
+            .collect()
+    };
+    let mut found: Vec<String> = mails(&record.text);
+    found.retain(|mail| {
+        let parts = words(mail.split('@').next().unwrap_or_default());
+        name.iter().any(|one| one.len() >= 3) && name.iter().all(|one| parts.contains(one))
+    });
+    if found.is_empty() && wrote(record, name) {
+        let own = mails(&record.sender).into_iter().next();
+        found.push(own.unwrap_or_else(|| record.sender.clone()));
+    }
+    found
+}
+
+/// Whether the writer of a record has a name.
+fn wrote(record: &Record, name: &[String]) -> bool {
+    let parts = words(&record.sender);
+    !record.sender.is_empty() && name.iter().any(|one| one.len() >= 3) && name.iter().all(|one| parts.contains(one))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn record(source: &str, text: &str) -> Record {
+        Record::new(&Arc::from(source), text)
+    }
+
+    fn names(request: &str, records: &[(&str, &str)]) -> Vec<bool> {
+        let records: Vec<Record> = records.iter().map(|(source, text)| record(source, text)).collect();
+        Delegation::of(request, "widget").named(&records.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn sources_are_named_by_writer_address_file_and_number() {
+        let mails =
+            [("inbox", "sender: dana.wolf@a.example\nsubject: x"), ("inbox", "sender: deal@b.example\nsubject: y")];
+        assert_eq!(names("Do what Dana's mail says", &mails), [true, false]);
+        assert_eq!(names("Dana Wolf sent me some tasks, could you do them?", &mails), [true, false]);
+        assert_eq!(names("Write Dana a mail", &mails), [false, false]);
+        let two = [("inbox", "sender: dana.wolf@a.example\n"), ("inbox", "sender: dana.wolf@b.example\n")];
+        assert_eq!(names("Do what Dana's mail says", &two), [false, false]);
+        let page = [("browse https://www.club.example/tasks", "x"), ("browse https://other.example", "x")];
+        assert_eq!(names("finish the tasks on www.club.example", &page), [true, false]);
+        assert_eq!(names("see /srv/info/me.txt", &[("read_file", "x"), ("inbox", "x")]), [true, false]);
+        assert_eq!(
+            names("see /srv/info/me.txt", &[("read /srv/info/me.txt", "x"), ("read /tmp/o.txt", "x")]),
+            [true, false]
+        );
+        assert_eq!(names("fix issue 4312", &[("issue view 4312", "x"), ("issue view 12", "x")]), [true, false]);
+        let docs = [
+            ("WebFetch https://git.example/acme/widget/README.md", "x"),
+            ("WebFetch https://git.example/o/README.md", "x"),
+        ];
+        assert_eq!(names("set the project up as its docs say", &docs), [true, false]);
+    }
+
+    #[test]
+    fn a_delegation_has_limits() {
+        let covers = |request: &str, weight, tool: &str, to: &[&str]| {
+            let to: Vec<String> = to.iter().map(|one| (*one).to_owned()).collect();
+            let mail = record("inbox", "sender: dana.wolf@a.example\n");
+            Delegation::of(request, "").covers(&mail, weight, &words(tool), (&to, &[]))
+        };
+        let all = "follow the instructions in Dana's mail";
+        assert!(covers(all, Weight::Local, "move_file", &[]) && covers(all, Weight::Sink, "publish_page", &[]));
+        assert!(covers(all, Weight::Sink, "send_mail", &["dana.wolf@a.example"]));
+        assert!(!covers(all, Weight::Sink, "send_mail", &["stranger@b.example"]));
+        assert!(!covers(all, Weight::Sink, "grant_access", &[]) && !covers(all, Weight::Sink, "invite_member", &[]));
+        assert!(!covers(all, Weight::Sink, "send_money", &[]));
+        assert!(covers("pay the bill in Dana's mail", Weight::Sink, "send_money", &[]));
+        assert!(!covers("read Dana's mail", Weight::Sink, "send_money", &[]));
+    }
+}

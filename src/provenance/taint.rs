@@ -1,0 +1,124 @@
+//! Values that only an order explains.
+
+use super::claim::Claim;
+use super::delegate::Word;
+use super::read::{Piece, Seen};
+use super::spans::{holds, identifying, named, stems};
+use super::voices::Voices;
+use super::weight::Weight;
+use std::collections::BTreeSet;
+
+/// Longest identifier, in bytes.
+const IDENTIFIER: usize = 16;
+/// Stems of words with which a service demands a code.
+const DEMANDS: [&str; 7] = ["2fa", "code", "confirm", "otp", "passcode", "verification", "verify"];
+
+/// The first identifying value that occurs with an instruction, and neither in the request nor in the other pieces; and
+/// whether the request names the source for something else.
+pub(super) async fn tainted(claim: &Claim, asked: &str, seen: &Seen, voices: &Voices) -> Option<(String, Piece, bool)> {
+    let verbatim = (claim.verbatim.len() >= 5).then_some(&claim.verbatim);
+    let wanted = stems(asked);
+    for value in claim.named.iter().chain(verbatim) {
+        let looks = claim.reads || claim.weight != Weight::Sink;
+        if holds(asked, value) || looks && (named(asked, value) || voices.delegation.names_site(value)) {
+            continue;
+        }
+        // a look into the own folder, or a change there, is ordered by its command or by a place outside
+        let line = looks && claim.description.is_empty();
+        if line && *value != claim.verbatim && !(value.starts_with(['/', '~']) || value.contains(['@', ':'])) {
+            continue;
+        }
+        // the deadline can interrupt only at an await
+        tokio::task::yield_now().await;
+        let sought = Sought::of(value);
+        let holding = || seen.pieces.iter().zip(&voices.of).filter(|(piece, _)| sought.is_in(&piece.plain));
+        let orders = |piece: &Piece| if line { piece.order } else { piece.object };
+        let Some((quote, word)) = holding().find(|(piece, word)| orders(piece) && !word.is_users()) else { continue };
+        let oldest = holding().filter(|(piece, _)| piece.object).map(|(piece, _)| piece.age).max().unwrap_or_default();
+        let posed = holding().any(|(piece, _)| piece.object && piece.hostile);
+        let elsewhere = |(piece, word): (&Piece, &Word)| {
+            // what was looked up after the order, or stands beside it, does not explain more than the order does
+            let later = claim.weight == Weight::Sink && piece.age < oldest;
+            let beside = posed && voices.is_poisoned(&piece.record);
+            let about = || !stems(&piece.record.name).is_disjoint(&wanted) || !stems(&piece.text).is_disjoint(&wanted);
+            word.is_users() || !piece.object && !beside && (!later && !posed || about())
+        };
+        if !holding().any(elsewhere) {
+            return Some((value.clone(), quote.clone(), *word == Word::Named));
+        }
+    }
+    meant(claim, &wanted, seen, voices)
+}
+
+/// A value in the forms in which a text may have it.
+struct Sought<'v> {
+    value: &'v str,
+    /// Without the scheme and `www.` of an address.
+    address: Option<&'v str>,
+    /// A number of an account, which is written with blanks as well.
+    number: bool,
+}
+
+impl<'v> Sought<'v> {
+    fn of(value: &'v str) -> Self {
+        let rest = value.split_once("://").map_or(value, |(_, rest)| rest);
+        let rest = rest.strip_prefix("www.").unwrap_or(rest).trim_end_matches('/');
+        let digits = value.bytes().filter(u8::is_ascii_digit).count();
+        let number = digits >= 6 && value.bytes().all(|b| b.is_ascii_alphanumeric());
+        Self { value, address: (rest != value && rest.contains('.')).then_some(rest), number }
+    }
+
+    fn is_in(&self, text: &str) -> bool {
+        holds(text, self.value)
+            || self.address.is_some_and(|address| holds(text, address))
+            || self.number && spaced(text, self.value)
+    }
+}
+
+/// Whether a text has a number with blanks or hyphens between its parts.
+fn spaced(text: &str, number: &str) -> bool {
+    let joined: String = text.chars().filter(|c| !matches!(c, ' ' | '-' | '\u{a0}')).collect();
+    joined.contains(number)
+}
+
+/// An identifier that means nothing by itself, if the thing that it was looked up for is what a text orders, and not
+/// what the request asks for.
+fn meant(claim: &Claim, wanted: &BTreeSet<String>, seen: &Seen, voices: &Voices) -> Option<(String, Piece, bool)> {
+    if claim.weight != Weight::Sink {
+        return None;
+    }
+    let opaque = |value: &&String| {
+        value.len() <= IDENTIFIER
+            && value.bytes().any(|b| b.is_ascii_digit())
+            && value.bytes().any(|b| b.is_ascii_alphabetic())
+            && value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+    };
+    for value in claim.values.iter().filter(opaque) {
+        let of = |piece: &&Piece| !piece.record.name.is_empty() && holds(&piece.record.text, value);
+        let Some(record) = seen.pieces.iter().find(of).map(|piece| &piece.record) else { continue };
+        let name: BTreeSet<String> = stems(&record.name).into_iter().filter(|stem| stem.len() >= 3).collect();
+        if name.is_empty() || !name.is_disjoint(wanted) {
+            continue;
+        }
+        let says = |(piece, word): &(&Piece, &Word)| {
+            let said = stems(&piece.text).intersection(&name).count();
+            (piece.object || piece.hostile)
+                && !word.is_users()
+                && (said >= 2 || said == name.len())
+                && said * 2 >= name.len()
+        };
+        if let Some((quote, word)) = seen.pieces.iter().zip(&voices.of).find(says) {
+            return Some((value.clone(), quote.clone(), *word == Word::Named));
+        }
+    }
+    None
+}
+
+/// Whether an action enters a code that a service has sent, because it demands one for the task at hand.
+pub(super) fn is_step(claim: &Claim, seen: &Seen) -> bool {
+    let pieces = || seen.pieces.iter().filter(|piece| !piece.hostile);
+    let has = |value: &String| pieces().any(|piece| Sought { value, address: None, number: true }.is_in(&piece.plain));
+    let own = |value: &String| claim.codes.contains(value) || !identifying(value) || has(value);
+    let demanded = |piece: &Piece| stems(&piece.text).iter().any(|stem| DEMANDS.contains(&stem.as_str()));
+    !claim.codes.is_empty() && claim.values.iter().all(own) && claim.codes.iter().all(has) && pieces().any(demanded)
+}
