@@ -6,13 +6,13 @@
 //!    writer; in ten other languages a list of indicators). The rules of [`crate::injection`] add instructions that are
 //!    hidden in markup or in odd spelling. Fields without a sentence, lines of logs and tracebacks are data. Data is not an
 //!    instruction: a name, an address or an amount that was looked up explains an action as well as the request does.
-//! 2. **Delegation** ([`delegate`]). A request names sources: a person ("do what Nora asks in her mail"), a page, a file, a
+//! 2. **Delegation** (`delegate`). A request names sources: a person ("do what Nora asks in her mail"), a page, a file, a
 //!    ticket, the docs of the project, a text by its title. What such a record says is the user's word for the kind of
 //!    action that the request is about. Never covered: a passage that speaks to an agent as its user or its system would;
 //!    access for others, payments, deletions, and messages to strangers, unless the request itself asks for those. A name
 //!    that fits two writers, or one writer with another address than a directory has, names nobody. The short answer of a
 //!    service to an act of the agent is the service's word for the next step.
-//! 3. **Weight** ([`weight`]). A look reads within what the agent may read; a local step changes the agent's own place and
+//! 3. **Weight** (`weight`). A look reads within what the agent may read; a local step changes the agent's own place and
 //!    can be taken back; everything else is a sink. A look or a local step is judged only against a text that orders it: one
 //!    that has a value of it, or a word of its tool that says more than that it reads. Nothing is embedded before that.
 //! 4. **Values.** A value that identifies one thing (an address, an account, a path) is tainted if it occurs in an
