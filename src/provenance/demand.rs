@@ -5,7 +5,7 @@
 //! with.
 
 use super::record::is_field;
-use regex::Regex;
+use regex::bytes::Regex;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
@@ -42,7 +42,7 @@ static LEAD: LazyLock<HashSet<&str>> = LazyLock::new(|| BEFORE.split_whitespace(
 
 static ADDRESS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"(?xi)
+        r"(?xi-u)
         \b(?:you|assistant|agent|ai|model|bot|software|automation|systems?|reader|script)\b[^.!?]{0,50}?\b(?:must|should|shall|need\ to|needs\ to|have\ to|has\ to|
             are\ (?:required|asked|instructed|expected|to)|will\ now|can|could|would|may\ only)\b
         | \b(?:can|could|would|will)\ (?:you|we)\b
@@ -100,7 +100,7 @@ pub(crate) fn demands(sentence: &str) -> bool {
 fn is_data(piece: &str) -> bool {
     static LINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(
-            r#"(?x)
+            r#"(?x-u)
             ^\W{0,3}\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d | ^\W{0,3}\d\d:\d\d:\d\d\b | ^\[?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b
             | ^\s*File\ "[^"]+",\ line\ \d | ^\s*at\ [\w.$<>]+\(
             | ['"]\s*:\s*[\[{'"]*\w*$
@@ -108,7 +108,7 @@ fn is_data(piece: &str) -> bool {
         )
         .ok()
     });
-    LINE.as_ref().is_some_and(|pattern| pattern.is_match(piece))
+    LINE.as_ref().is_some_and(|pattern| pattern.is_match(piece.as_bytes()))
 }
 
 /// A sentence without the label before it: `Email: ...`, `- note: ...`. A word that calls for attention is no label.
@@ -125,33 +125,35 @@ fn unlabelled(sentence: &str) -> &str {
 /// imperatives of the verbs that matter most. German, Spanish, French, Italian, Portuguese, Dutch, Polish, Russian, Chinese
 /// and Japanese.
 fn elsewhere(sentence: &str) -> bool {
+    // word boundaries are those of ASCII, so that words which begin or end with another letter stand without one
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(
-            r"(?xi)
-            \b(?:bitte|du\ musst|sie\ müssen|du\ sollst|ignorier(?:e|en)|überweise(?:n\ sie)?|lösche(?:n\ sie)?|sende(?:n\ sie)?|
-               schicke?(?:n\ sie)?|storniere?(?:n\ sie)?|öffne(?:n\ sie)?|lade(?:n\ sie)?|erteile|gewähre|führe)\b
-            | \b(?:por\ favor|debes?|deber(?:á|ía)s?|tienes?\ que|ignor[ae]|enví[ae]|transfier[ae]|haga|elimin[ae]|borr[ae]|descarg[ae]|
-               visit[ae]|conced[ae]|cancel[ae]|pag(?:a|ue))\b
-            | \b(?:veuillez|s['’]il\ (?:vous|te)\ plaît|vous\ devez|tu\ dois|ignore[zr]?|envoye[zr]|envoie|transférez|virez|supprime[zr]?|
-               télécharge[zr]?|ouvrez|annule[zr]?|accordez|pay(?:ez|er))\b
-            | \b(?:per\ favore|per\ cortesia|devi|dovete|ignora|invia|inviare|trasferisci|elimina|cancella|scarica|apri|emetti)\b
-            | \b(?:deve|você\ deve|ignore|envie|transfira|exclua|apague|baixe|abra|pague)\b
+            r"(?xi-u)
+            \b(?:bitte|du\ musst|sie\ müssen|du\ sollst|ignorier(?:e|en)|lösche(?:n\ sie)?|sende(?:n\ sie)?|
+               schicke?(?:n\ sie)?|storniere?(?:n\ sie)?|lade(?:n\ sie)?|erteile|gewähre|führe)\b | überweise | öffnen?\ sie
+            | \b(?:por\ favor|debes?|tienes?\ que|ignor[ae]|env(?:í|i)[ae]|transfier[ae]|haga|elimin[ae]|borr[ae]|
+               descarg[ae]|visit[ae]|conced[ae]|cancel[ae]|pag(?:a|ue))\b | \bdeber(?:á|ías?)
+            | \b(?:veuillez|vous\ devez|tu\ dois|ignore[zr]?|envoye[zr]|envoie|transférez|virez|supprime[zr]?|
+               télécharge[zr]?|ouvrez|annule[zr]?|accordez|pay(?:ez|er))\b | \bs(?:'|’)il\ (?:vous|te)\ pla
+            | \b(?:per\ favore|per\ cortesia|devi|dovete|ignora|invia|inviare|trasferisci|elimina|cancella|scarica|apri|
+               emetti)\b
+            | \b(?:deve|você\ deve|envie|transfira|exclua|apague|baixe|abra|pague)\b
             | \b(?:alstublieft|gelieve|je\ moet|u\ moet|negeer|stuur|verwijder|verstuur)\b
-            | \b(?:proszę|musisz|zignoruj|wyślij|przelej|usuń|otwórz|pobierz)\b
-            | \b(?:пожалуйста|вы\ должны|игнорируй(?:те)?|отправь(?:те)?|переведи(?:те)?|удали(?:те)?)\b
+            | \b(?:musisz|zignoruj|wyślij|przelej|otwórz|pobierz)\b | \bproszę | \busuń
+            | пожалуйста | Пожалуйста | вы\ должны | (?:И|и)гнорируй | (?:О|о)тправь | (?:П|п)ереведи | (?:У|у)дали
             | 请 | 請 | 你必须 | 忽略 | してください | しなさい | 無視
             ",
         )
         .ok()
     });
-    PATTERN.as_ref().is_none_or(|pattern| pattern.is_match(sentence))
+    PATTERN.as_ref().is_none_or(|pattern| pattern.is_match(sentence.as_bytes()))
 }
 
 /// Whether a sentence addresses its reader, or its reader's answer, by more than an imperative. True if the pattern
 /// does not compile, which a test rules out.
 #[must_use]
 pub(crate) fn addresses(sentence: &str) -> bool {
-    ADDRESS.as_ref().is_none_or(|pattern| pattern.is_match(sentence))
+    ADDRESS.as_ref().is_none_or(|pattern| pattern.is_match(sentence.as_bytes()))
 }
 
 /// The words of a text without the punctuation around them; numbers and bullets are skipped, paths and addresses stay
@@ -189,7 +191,7 @@ fn imperative(sentence: &str) -> bool {
 pub(super) fn poses(sentence: &str) -> bool {
     const NAME: &str = r"\b(?:(?:ai|a\.i\.|artificial\ intelligence)\s+(?:model|agent|assistant|system|bot|chatbot|helper|tool)s?|language\ models?|llms?|chatbots?|gpt-?\d[\w.]*|chatgpt|claude|gemini|copilot|assistants?)\b";
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        let pattern = r#"(?xi)
+        let pattern = r#"(?xi-u)
             (?:^|["'>*_\[(])\s*(?:dear\ |hey\ |hi\ |hello\ |attention,?\ )?NAME\s*[:,]
             | \b(?:you|dear|hey|hi|hello|attention)[,:]?\s+(?:the\ |all\ |any\ |an?\ |our\ |as\ )*(?:NAME|agents?\b|models?\b|bots?\b)
             | \b(?:to|for)\ (?:the\ |all\ |any\ |an?\ |our\ |you,?\ )*NAME\s*(?:[:,(]|who\b|that\b|reading\b|processing\b)
@@ -218,14 +220,14 @@ pub(super) fn poses(sentence: &str) -> bool {
             "#;
         Regex::new(&pattern.replace("NAME", NAME)).ok()
     });
-    PATTERN.as_ref().is_none_or(|pattern| pattern.is_match(sentence))
+    PATTERN.as_ref().is_none_or(|pattern| pattern.is_match(sentence.as_bytes()))
 }
 
 /// Whether the request delegates the decision to a text: "follow the steps in the notice".
 pub(super) fn delegates(request: &str) -> bool {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(
-            r"(?xi)
+            r"(?xi-u)
             \b(?:as|like|the\ way)\b[^.!?]{0,40}\b(?:says?|said|asks?|describe[sd]?|lists?|prescribe[sd]?|instruct(?:s|ed))\b
             | \b(?:follow|do|carry\ out|execute|perform|apply|complete|act\ on|handle|process|implement|finish)\b
             [^.!?]{0,60}?\b(?:instructions?|steps|guide|todos?|to-dos?|tasks?|actions?|what\ (?:it|they)\ says?|as\ described|
@@ -238,7 +240,7 @@ pub(super) fn delegates(request: &str) -> bool {
         )
         .ok()
     });
-    PATTERN.as_ref().is_some_and(|pattern| pattern.is_match(request))
+    PATTERN.as_ref().is_some_and(|pattern| pattern.is_match(request.as_bytes()))
 }
 
 #[cfg(test)]
