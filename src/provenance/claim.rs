@@ -87,6 +87,7 @@ pub(super) fn claim(action: &Action) -> Option<Claim> {
             let text = &other.text();
             let quotes = |c: char| c.is_whitespace() || "\"'`;|&()<>,".contains(c);
             claim.values = text.split(quotes).map(plain).filter(|v| v.len() >= 5).collect();
+            claim.to = claim.values.iter().filter(|value| is_recipient(value)).cloned().collect();
             claim.verbatim = plain(text);
         }
     }

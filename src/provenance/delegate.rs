@@ -1,16 +1,19 @@
 //! What the user's request delegates: to whom, and for what.
 //!
-//! A request names a source (the mail of a person, a page, a file, a ticket, the project's docs) and what is to be done
-//! with it. What such a source says, within what it was named for, is the user's word. This is grammar: patterns of
-//! English requests. A request in another form delegates nothing, and its sources stay foreign.
+//! A request can name a source (a person's mail, a page, a file, a ticket, the project's docs) and say what to do with it.
+//! The agent may then act on the source's text as if the user had written it, but only for that purpose. Delegation is
+//! recognised by patterns of English requests; a request in any other form delegates nothing.
 //!
-//! Never covered: a text in the source that addresses an agent rather than the user, and, unless the request itself asks
-//! for it, access for others, credentials, payments, and messages to strangers.
+//! Delegation never covers text in the source that addresses an agent instead of the user. Access for others, credentials,
+//! payments and messages to strangers have to be in the request itself.
+//!
+//! Limits: where sources carry no address or path, every page counts as the page that the request names, and every file as
+//! the file. A writer is known by the header of the text, which an attacker may forge.
 
 use super::demand::delegates;
 use super::record::Record;
 use super::spans::{holds, plain, stem, words};
-use super::weight::{Weight, host};
+use super::weight::{Weight, host, is_address};
 use crate::effect::{Verb, tool_call::class};
 use regex::Regex;
 use std::collections::BTreeSet;
@@ -18,7 +21,7 @@ use std::sync::LazyLock;
 
 /// Words of the sources in which pages, files, and docs of a project are read.
 const PAGES: [&str; 9] = ["browse", "browser", "fetch", "navigate", "page", "url", "visit", "web", "webpage"];
-const READS: [&str; 6] = ["cat", "document", "file", "open", "read", "view"];
+const READS: [&str; 3] = ["cat", "document", "file"];
 const DOCS: [&str; 12] = [
     "building",
     "contributing",
@@ -36,6 +39,9 @@ const DOCS: [&str; 12] = [
 /// Words of mailboxes and chats.
 const MAILS: [&str; 10] =
     ["email", "emails", "inbox", "letter", "mail", "mails", "message", "messages", "notice", "notification"];
+/// What stands before the number of a record, and in how many bytes of it that is looked for.
+const NUMBERS: [&str; 8] = ["bug", "case", "id", "issue", "key", "number", "task", "ticket"];
+const NUMBERED: usize = 200;
 /// Kinds of texts that a request names by their titles.
 const TEXTS: [&str; 14] = [
     "checklist",
@@ -184,7 +190,9 @@ impl Delegation {
             .split_whitespace()
             .map(|part| part.trim_matches(|c: char| !c.is_alphanumeric() && c != '/'))
             .collect();
-        let addresses = parts.iter().filter(|part| !part.starts_with('/') && !part.contains('@'));
+        let on_web =
+            |part: &&&str| is_address(part) || part.contains('/') && !part.starts_with('/') && !part.contains('@');
+        let addresses = parts.iter().filter(on_web);
         let files = parts.iter().filter(|part| part.starts_with('/') || part.contains('/') && host(part).is_none());
         let words: BTreeSet<String> = words(request).into_iter().collect();
         let has = |list: &[&str]| list.iter().any(|word| words.contains(*word));
@@ -232,17 +240,18 @@ impl Delegation {
         let about: Vec<usize> = records.iter().map(|record| self.about(record)).collect();
         let most = about.iter().copied().max().unwrap_or_default();
         let alone = about.iter().filter(|found| **found == most).count() == 1;
+        // beside a person who wrote something, a subject names only what is about that person
+        let known = records.iter().any(|record| people.iter().any(|name| wrote(record, name)));
+        let titled =
+            |record: &Record| self.people.iter().any(|name| name.iter().all(|word| record.title.contains(word)));
         let is = |(record, about): (&&Record, &usize)| {
             people.iter().any(|name| wrote(record, name))
-                || (self.mails || self.all) && most > 0 && *about == most && alone
+                || (self.mails || self.all) && most > 0 && *about == most && alone && (!known || titled(record))
                 || self.is_page(record)
                 || self.is_file(record)
                 || self.is_docs(record)
                 || self.says_name(record)
-                || self.numbers.iter().any(|number| {
-                    let begin = record.text.get(..record.text.floor_char_boundary(200)).unwrap_or_default();
-                    holds(&record.source.to_lowercase(), number) || holds(begin, number)
-                })
+                || self.numbers.iter().any(|number| is_numbered(record, number))
         };
         records.iter().zip(&about).map(is).collect()
     }
@@ -332,10 +341,13 @@ impl Delegation {
         }
         match kind {
             _ if weight != Weight::Sink => true,
-            // the next step that a service asks for is not its own order for money, or to delete
-            (Verb::Send, "payment") | (Verb::Delete, _) if record.answer => false,
+            // a service names its own next step; it sends the agent to no other place, and runs nothing
+            (Verb::Send, "payment") | (Verb::Delete | Verb::Schedule, _) | (Verb::Call, "code") if record.answer => {
+                false
+            }
+            _ if record.answer && !(to.is_empty() && sites.is_empty() && !tool.is_empty()) => false,
             _ if record.answer => true,
-            // what is gone is not covered by a word about other things
+            // the request has to ask for payments and deletions itself
             (Verb::Send, "payment") | (Verb::Delete, _) => self.verbs.contains(&kind),
             (Verb::Read | Verb::List, _) => {
                 self.all || self.verbs.iter().any(|(verb, _)| matches!(verb, Verb::Read | Verb::List | Verb::Write))
@@ -348,6 +360,19 @@ impl Delegation {
 /// Whether a word of a request may say which source it means.
 fn says(word: &str) -> bool {
     word.len() >= 4 && !COMMON.contains(&word) && !MAILS.contains(&word)
+}
+
+/// Whether a record is the one with a number, by its source or by an identifier at its beginning. A date is none.
+fn is_numbered(record: &Record, number: &str) -> bool {
+    let begin = record.text.get(..record.text.floor_char_boundary(NUMBERED)).unwrap_or_default();
+    let is = |(at, _): (usize, &str)| {
+        let (before, after) = (begin.get(..at).unwrap_or_default(), begin.get(at + number.len()..).unwrap_or_default());
+        let label = before.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '#');
+        let labelled = label.ends_with('#')
+            || label.rsplit(|c: char| !c.is_alphanumeric()).next().is_some_and(|word| NUMBERS.contains(&word));
+        labelled && !after.starts_with(|c: char| c.is_alphanumeric() || c == '-')
+    };
+    holds(&record.source.to_lowercase(), number) || begin.match_indices(number).any(is)
 }
 
 /// The addresses of mail of a person in a record. A writer without an address stands for itself.

@@ -77,8 +77,10 @@ pub(crate) fn demands(sentence: &str) -> bool {
     if !sentence.contains(char::is_whitespace) && spaced.split_whitespace().count() < JOINED {
         return false;
     }
+    // a log may be written by anyone: what it asks for, and where it sends, is no data
     if is_data(sentence) {
-        return poses(sentence);
+        let sends = sentence.contains('@') || sentence.contains("://");
+        return poses(sentence) || addresses(sentence) || sends && tokens(sentence).take(DEPTH).any(verb);
     }
     // a field says what its value says; one without a sentence says nothing
     let value = sentence.split_once(':').filter(|_| is_field(sentence)).map(|(_, value)| value.replace('_', " "));

@@ -6,21 +6,21 @@
 //!    writer; in ten other languages a list of indicators). The rules of [`crate::injection`] add instructions that are
 //!    hidden in markup or in odd spelling. Fields without a sentence, lines of logs and tracebacks are data. Data is not an
 //!    instruction: a name, an address or an amount that was looked up explains an action as well as the request does.
-//! 2. **Delegation** (`delegate`). A request names sources: a person ("do what Nora asks in her mail"), a page, a file, a
-//!    ticket, the docs of the project, a text by its title. What such a record says is the user's word for the kind of
-//!    action that the request is about. Never covered: a passage that speaks to an agent as its user or its system would;
-//!    access for others, payments, deletions, and messages to strangers, unless the request itself asks for those. A name
-//!    that fits two writers, or one writer with another address than a directory has, names nobody. The short answer of a
-//!    service to an act of the agent is the service's word for the next step.
+//! 2. **Delegation** (`delegate`). A request can point to a source: a person ("do what Nora asks in her mail"), a page, a
+//!    file, a ticket, the project's docs, a text by its title. The agent may act on that text as if the user had written it,
+//!    for the purpose that the request gives. This never covers a passage that addresses an agent. Access for others,
+//!    payments, deletions and messages to strangers have to be in the request itself. A name that fits two writers, or a
+//!    writer whose address differs from the one in a directory, delegates nothing. The short answer of a service to an act
+//!    of the agent may name the next step with that service.
 //! 3. **Weight** (`weight`). A look reads within what the agent may read; a local step changes the agent's own place and
 //!    can be taken back; everything else is a sink. A look or a local step is judged only against a text that orders it: one
 //!    that has a value of it, or a word of its tool that says more than that it reads. Nothing is embedded before that.
 //! 4. **Values.** A value that identifies one thing (an address, an account, a path) is tainted if it occurs in an
 //!    instruction or in the sentences after it, but neither in the request nor anywhere else in the observations: only
-//!    the attacker explains it. The action is denied; asked about if the request names the source for something else. For
-//!    a sink, what was looked up after the order, or stands beside a passage that speaks to an agent, explains nothing
-//!    unless it is about what the request asks for. An identifier that says nothing by itself stands for the name of its
-//!    record.
+//!    the attacker explains it. The action is denied, or a person is asked if the request names the source for something
+//!    else. For a sink, two kinds of text do not count as an explanation unless they concern what the request asks for:
+//!    what was looked up after the instruction, and what stands beside a passage that addresses an agent. An identifier
+//!    without a meaning of its own stands for the name in its record.
 //! 5. **Steps.** A code that a service has sent, entered where one is demanded, is a step of the task.
 //! 6. **Meaning.** The action in words (the name of the tool and its values) is compared by embedding with the request,
 //!    its sentences and what is the user's word, and with the other instructions and, for a sink, the sentences around

@@ -118,7 +118,9 @@ fn meant(claim: &Claim, wanted: &BTreeSet<String>, seen: &Seen, voices: &Voices)
 pub(super) fn is_step(claim: &Claim, seen: &Seen) -> bool {
     let pieces = || seen.pieces.iter().filter(|piece| !piece.hostile);
     let has = |value: &String| pieces().any(|piece| Sought { value, address: None, number: true }.is_in(&piece.plain));
-    let own = |value: &String| claim.codes.contains(value) || !identifying(value) || has(value);
+    // an instruction does not explain what else the call has
+    let data = |value: &String| pieces().any(|piece| !piece.object && holds(&piece.plain, value));
+    let own = |value: &String| claim.codes.contains(value) || !identifying(value) || data(value);
     let demanded = |piece: &Piece| stems(&piece.text).iter().any(|stem| DEMANDS.contains(&stem.as_str()));
     !claim.codes.is_empty() && claim.values.iter().all(own) && claim.codes.iter().all(has) && pieces().any(demanded)
 }
