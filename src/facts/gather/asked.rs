@@ -213,6 +213,7 @@ pub(super) fn names_target(request: &str, query: &EffectFacts) -> bool {
             grades
                 .any(|(_, verbs, objects)| said(&words, verbs).any(|at| has_object(&words, at, objects) && !looks(at)))
         }
+        (Verb::Variable, _) if query.operation == "hooks" => names_skipped_hooks(&words(request)),
         (Verb::Dump, Kind::Resource) => {
             words(request).iter().any(|word| is(word, &[&query.name, "captur", "copied", "paste", "screenshot"]))
         }
@@ -222,6 +223,17 @@ pub(super) fn names_target(request: &str, query: &EffectFacts) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether the request asks to run no hooks: `skip the pre-commit hook`, `without the hooks`, `use --no-verify`.
+fn names_skipped_hooks(words: &[String]) -> bool {
+    let option = |at: usize| words.get(at..at + 2).is_some_and(|two| two == ["no", "verify"]);
+    let denied = |at: usize| {
+        words.get(at.saturating_sub(BEFORE)..at).unwrap_or_default().iter().any(|word| NOT.contains(&word.as_str()))
+    };
+    let without = |at: usize| words.get(at).is_some_and(|word| word == "without") && has_object(words, at, &["hook"]);
+    asks(words, &["bypass", "disabl", "ignor", "omit", "skip"], &["hook"])
+        || (0..words.len()).any(|at| (option(at) || without(at)) && !denied(at))
 }
 
 /// Whether the request asks to delete the file or folder at a path and calls it by its name.
@@ -359,6 +371,29 @@ mod tests {
                 && !asked("what does the role do?", "access")
                 && !asked("publish it", "secret")
         );
+    }
+
+    #[test]
+    fn skipped_hooks_are_named() {
+        let mut query = EffectFacts::new(Verb::Variable, Kind::Variable, "--no-verify");
+        query.operation = "hooks".to_owned();
+        for asked in [
+            "commit it, skipping the pre-commit hook",
+            "Commit with --no-verify and push",
+            "commit this without running hooks",
+            "the hook is broken, bypass the hooks for now",
+        ] {
+            assert!(names_target(asked, &query), "{asked}");
+        }
+        for other in [
+            "commit it",
+            "never use --no-verify",
+            "don't skip the hooks",
+            "add a hook that verifies names",
+            "skip the tests",
+        ] {
+            assert!(!names_target(other, &query), "{other}");
+        }
     }
 
     #[test]

@@ -66,6 +66,7 @@ impl Shell<'_> {
                 return Some(self.git_alias(program, &alias, arguments, stdin));
             }
             self.stored_programs(command);
+            self.skipped_hooks(program, command, arguments);
             match command.as_str() {
                 "push" => self.push_targets(program, arguments),
                 "config" => self.setting(program, arguments),
@@ -88,6 +89,22 @@ impl Shell<'_> {
             self.unknown(Cause::Arguments, "git is something else in this shell", program);
         }
         given.then(|| self.wrapped(program, &own, stdin.clone()))
+    }
+
+    /// Adds the effect of `--no-verify`: the checks of the project do not run.
+    fn skipped_hooks(&mut self, program: &str, command: &str, words: &[String]) {
+        let skips: &[&str] = match command {
+            "commit" => &["-n", "--no-verify"],
+            "am" | "cherry-pick" | "merge" | "push" | "rebase" | "revert" => &["--no-verify"],
+            _ => return,
+        };
+        let row = Table::shipped().row("git").and_then(|row| row.sub(command));
+        if row.is_some_and(|row| row.permuted(words).0.has(skips)) {
+            let option = Target::Named(Kind::Variable, "--no-verify".to_owned());
+            let mut effect = Effect::new(Verb::Variable, option, program);
+            "hooks".clone_into(&mut effect.operation);
+            self.add(effect);
+        }
     }
 
     /// Interprets an alias of the settings: words for git, or a command line after `!`.
