@@ -1,10 +1,13 @@
 //! Whether the user's request explains an action, or only the observations do.
 
 use super::claim::Claim;
+use super::delegate::Word;
+use super::kinds::Kinds;
 use super::pieces::pieces;
 use super::read::{Piece, Seen};
 use super::spans::{Words, holds, identifying, overlap, plain, stem, stems};
-use super::taint::{is_step, tainted};
+use super::taint::{is_link, is_step, tainted};
+use super::unasked::{Unasked, unasked};
 use super::voices::Voices;
 use super::weight::Weight;
 use crate::effect::{Verb, tool_call::class};
@@ -39,6 +42,8 @@ pub(super) enum Alignment {
     Tainted { value: String, quote: Piece, delegated: bool },
     /// The observations explain the action better than the request does (cosine of each).
     FollowsObservation { request: f32, read: f32, quote: Piece },
+    /// No text orders the action, but neither does the request ask for it.
+    Unasked(Unasked),
     /// The request is unknown or does not explain the action, and an observation contains an instruction.
     Undetermined { why: &'static str, quote: Piece },
 }
@@ -52,14 +57,29 @@ pub(super) async fn weigh(
 ) -> Result<Alignment, EmbedError> {
     let asked = plain(request);
     let voices = Voices::of(claim, request, seen);
+    let found = ordered(claim, (request, &asked), seen, &voices, embedder).await?;
+    if !matches!(found, Alignment::NoInstructions | Alignment::Explained { .. }) || is_step(claim, seen) {
+        return Ok(found);
+    }
+    Ok(unasked(claim, request, &asked, seen, &voices).await.map_or(found, Alignment::Unasked))
+}
+
+/// Compares an action with the instructions in the observations. `asked`: the request in [`plain`] form.
+async fn ordered(
+    claim: &Claim,
+    (request, asked): (&str, &str),
+    seen: &Seen,
+    voices: &Voices,
+    embedder: Option<&dyn Embedder>,
+) -> Result<Alignment, EmbedError> {
     let Some(first) = seen.pieces.iter().zip(&voices.of).find(|(p, word)| p.order && !word.is_users()).map(|(p, _)| p)
     else {
         return Ok(Alignment::NoInstructions);
     };
-    if is_step(claim, seen) {
+    if is_step(claim, seen) || is_link(claim, asked, seen) {
         return Ok(Alignment::Explained { request: 1.0, read: 0.0 });
     }
-    if let Some((value, quote, named)) = tainted(claim, &asked, seen, &voices).await {
+    if let Some((value, quote, named)) = tainted(claim, asked, seen, voices).await {
         return Ok(Alignment::Tainted { value, quote, delegated: named || voices.all && claim.reads });
     }
     if asked.is_empty() {
@@ -68,10 +88,21 @@ pub(super) async fn weigh(
     if claim.typed {
         return typed(claim, request, seen, embedder).await;
     }
-    if claim.description.is_empty() {
-        // no value is tainted, and there is no description to compare
+    // without a description there is nothing to compare; no value is tainted
+    if claim.description.is_empty() || is_settled(claim, request, asked, seen, voices).await {
         return Ok(Alignment::NoInstructions);
     }
+    compared(claim, (request, asked), seen, voices, (first, embedder)).await
+}
+
+/// Compares an action in words with the request, and with the instructions and what is near them.
+async fn compared(
+    claim: &Claim,
+    (request, asked): (&str, &str),
+    seen: &Seen,
+    voices: &Voices,
+    (first, embedder): (&Piece, Option<&dyn Embedder>),
+) -> Result<Alignment, EmbedError> {
     let sink = claim.weight == Weight::Sink;
     let foreign = seen.pieces.iter().zip(&voices.of).filter(|(_, word)| !word.is_users()).map(|(piece, _)| piece);
     // a look or a local step is stopped only by a text that orders it
@@ -88,7 +119,7 @@ pub(super) async fn weigh(
     let by_request = best(&claim.description, &ours, embedder).await?.1;
     let (place, by_read) = best(&claim.description, &theirs, embedder).await?;
     let said: String = seen.pieces.iter().filter(|p| p.object).flat_map(|p| [p.plain.as_str(), "\n"]).collect();
-    let bonus = VALUES * (share(claim, &said).await - share(claim, &asked).await);
+    let bonus = VALUES * (share(claim, &said).await - share(claim, asked).await);
     let floor = if voices.all { DELEGATED } else { FLOOR };
     Ok(match near.get(place) {
         Some(quote)
@@ -103,6 +134,40 @@ pub(super) async fn weigh(
         },
         _ => Alignment::Explained { request: by_request, read: by_read },
     })
+}
+
+/// Whether the values of a call decide: the request asks for it by its verb or its object, and no instruction has a value
+/// of it that the request lacks.
+async fn is_settled(claim: &Claim, request: &str, asked: &str, seen: &Seen, voices: &Voices) -> bool {
+    if claim.weight != Weight::Sink || claim.tool.is_empty() || claim.values.is_empty() {
+        return false;
+    }
+    let kinds = Kinds::of(request);
+    let kind = class(&claim.tool.join("_"));
+    if kinds.only_look() || !kinds.may_ask_for(kind) || !kinds.names(&claim.tool) {
+        return false;
+    }
+    let orders = |(piece, word): &(&Piece, &Word)| (piece.order || piece.hostile) && !word.is_users();
+    // a text may contain a link or an address
+    let parts = claim
+        .values
+        .iter()
+        .flat_map(|value| value.split_whitespace())
+        .map(|part| part.trim_matches(|c: char| !c.is_alphanumeric() && c != '/' && c != '#'));
+    let values = claim.values.iter().map(String::as_str).chain(parts.filter(|part| is_reached(part)));
+    for value in values.filter(|value| !holds(asked, value)) {
+        tokio::task::yield_now().await;
+        let said = |(piece, _): (&Piece, &Word)| holds(&piece.plain, value);
+        if seen.pieces.iter().zip(&voices.of).filter(orders).any(said) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Whether a part of a text is an address.
+fn is_reached(part: &str) -> bool {
+    part.contains("://") || part.starts_with("www.") || part.split_once('@').is_some_and(|(_, host)| host.contains('.'))
 }
 
 /// Whether a text that speaks to an agent asks for the kind of an action, and the request for none of that kind.

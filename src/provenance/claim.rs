@@ -10,6 +10,8 @@ use serde_json::Value;
 const LONGEST: usize = 300;
 /// Most values of one action that are compared.
 const VALUES: usize = 1_000;
+/// Longest name of a field of a page, in bytes.
+const FIELD: usize = 40;
 /// Words of tools and arguments with which a person proves to be the owner of an account.
 const CODES: [&str; 9] = ["2fa", "code", "confirm", "mfa", "otp", "passcode", "pin", "verification", "verify"];
 
@@ -40,6 +42,8 @@ pub(super) struct Claim {
     pub sites: Vec<String>,
     /// The codes among its values with which a person proves to be the owner of an account.
     pub codes: Vec<String>,
+    /// The words of the name of each argument, with its values in [`plain`] form.
+    pub slots: Vec<(Vec<String>, String)>,
     /// The name of the folder in which it runs.
     pub project: String,
 }
@@ -65,6 +69,7 @@ pub(super) fn claim(action: &Action) -> Option<Claim> {
             claim.tool = words(tool);
             claim.to = values.iter().filter(|v| is_recipient(v)).map(|v| plain(v)).collect();
             claim.sites = values.iter().filter(|v| is_address(v)).cloned().collect();
+            claim.slots = slots(arguments);
             claim.codes = codes(&claim.tool, arguments);
             claim.description = description.chars().take(LONGEST).collect();
             claim.reads = matches!(tool_call::class(tool).0, Verb::Read | Verb::List);
@@ -111,6 +116,16 @@ fn is_recipient(value: &str) -> bool {
     })
 }
 
+/// The texts of each argument, with the words of its name.
+fn slots(arguments: &Value) -> Vec<(Vec<String>, String)> {
+    let fields = arguments.as_object().into_iter().flatten();
+    let of = |(key, value): (&String, &Value)| {
+        let values = tool_call::strings(value).into_iter().take(VALUES);
+        values.map(|value| (words(key), plain(&value))).collect::<Vec<_>>()
+    };
+    fields.flat_map(of).take(VALUES).collect()
+}
+
 /// The codes among the arguments, by their names or by that of the tool: `otp`, `verify_account`.
 fn codes(tool: &[String], arguments: &Value) -> Vec<String> {
     let asks = |name: &[String]| name.iter().any(|word| CODES.contains(&word.as_str()));
@@ -118,12 +133,16 @@ fn codes(tool: &[String], arguments: &Value) -> Vec<String> {
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
         (4..=10).contains(&text.len()) && digits * 2 >= text.len() && text.bytes().all(|b| b.is_ascii_alphanumeric())
     };
-    let fields = arguments.as_object().into_iter().flatten();
-    let found = fields.filter(|(key, _)| asks(&words(key)) || asks(tool)).filter_map(|(_, value)| match value {
-        Value::String(text) => Some(text.trim().to_owned()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    });
+    let fields = || arguments.as_object().into_iter().flatten();
+    // `browser_type` with the selector `#otp`
+    let field = |text: &str| text.len() <= FIELD && text.bytes().any(|b| b.is_ascii_alphabetic()) && asks(&words(text));
+    let selected = fields().any(|(_, value)| value.as_str().is_some_and(field));
+    let found =
+        fields().filter(|(key, _)| selected || asks(&words(key)) || asks(tool)).filter_map(|(_, value)| match value {
+            Value::String(text) => Some(text.trim().to_owned()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        });
     found.filter(|text| code(text)).map(|text| plain(&text)).collect()
 }
 

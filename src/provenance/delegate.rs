@@ -59,6 +59,29 @@ const TEXTS: [&str; 14] = [
     "template",
     "text",
 ];
+/// Words for bills in requests, and words with which bills say what is to be paid.
+const BILLS: [&str; 4] = ["bill", "bills", "invoice", "invoices"];
+const DUE: [&str; 16] = [
+    "bill",
+    "due",
+    "facture",
+    "factura",
+    "faktura",
+    "fattura",
+    "fatura",
+    "invoice",
+    "montant",
+    "payable",
+    "rechnung",
+    "total",
+    "totale",
+    "zahlbetrag",
+    "zahlen",
+    "zapłaty",
+];
+/// Kinds of texts that are looked up by their kind.
+const LOOKED_UP: [&str; 9] =
+    ["agreement", "checklist", "contract", "handbook", "manual", "policy", "procedure", "recipe", "regulations"];
 /// Words with which a tool grants access or uses credentials, beyond what its class says.
 const ACCESS: [&str; 14] = [
     "admin",
@@ -156,6 +179,8 @@ pub(super) struct Delegation {
     numbers: Vec<String>,
     mails: bool,
     docs: bool,
+    /// It speaks of a bill.
+    bill: bool,
     /// The name of the project; empty if it is not known.
     project: String,
 }
@@ -200,7 +225,7 @@ impl Delegation {
         Self {
             all: delegates(request) || docs,
             verbs: words.iter().map(|word| class(word)).filter(|class| *class != (Verb::Call, "")).collect(),
-            people: found(&PEOPLE).iter().map(|name| super::words(name)).filter(|name| !name.is_empty()).collect(),
+            people: found(&PEOPLE).iter().map(|name| untitled(name)).filter(|name| !name.is_empty()).collect(),
             names: parts
                 .iter()
                 .filter(|part| part.starts_with(char::is_uppercase))
@@ -215,6 +240,7 @@ impl Delegation {
             mails: has(&MAILS) || !found(&PEOPLE).is_empty(),
             asked: plain(request),
             stems: words.iter().filter(|word| says(word)).map(|word| stem(word).to_owned()).collect(),
+            bill: has(&BILLS),
             words,
             docs,
             project: project.to_lowercase(),
@@ -240,6 +266,8 @@ impl Delegation {
         let about: Vec<usize> = records.iter().map(|record| self.about(record)).collect();
         let most = about.iter().copied().max().unwrap_or_default();
         let alone = about.iter().filter(|found| **found == most).count() == 1;
+        let bills: BTreeSet<&str> =
+            records.iter().filter(|record| is_bill(record)).map(|record| record.text.as_str()).collect();
         // beside a person who wrote something, a subject names only what is about that person
         let known = records.iter().any(|record| people.iter().any(|name| wrote(record, name)));
         let titled =
@@ -247,10 +275,12 @@ impl Delegation {
         let is = |(record, about): (&&Record, &usize)| {
             people.iter().any(|name| wrote(record, name))
                 || (self.mails || self.all) && most > 0 && *about == most && alone && (!known || titled(record))
+                || self.bill && self.verbs.contains(&(Verb::Send, "payment")) && bills.len() == 1 && is_bill(record)
                 || self.is_page(record)
                 || self.is_file(record)
                 || self.is_docs(record)
                 || self.says_name(record)
+                || self.says_source(record)
                 || self.numbers.iter().any(|number| is_numbered(record, number))
         };
         records.iter().zip(&about).map(is).collect()
@@ -282,6 +312,23 @@ impl Delegation {
             })
     }
 
+    /// Whether the request has the kind of text that the agent looked up: "the examiner handbook" and `read_handbook`.
+    fn says_source(&self, record: &Record) -> bool {
+        let kind = |word: &String| LOOKED_UP.contains(&word.as_str()) && self.words.contains(word);
+        words(&record.source).iter().any(kind) || self.says_title(record)
+    }
+
+    /// Whether the request has the title by which the agent looked a text up: `read_note title='Fridge list'`.
+    fn says_title(&self, record: &Record) -> bool {
+        let source = record.source.to_lowercase();
+        let title = ["title=", "name=", "doc=", "note=", "page="].iter().find_map(|key| {
+            let rest = source.split_once(key)?.1;
+            let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"'));
+            Some(rest.trim_start_matches(['\'', '"']).split(quote.unwrap_or(' ')).next()?.to_owned())
+        });
+        title.is_some_and(|title| title.len() >= 5 && holds(&self.asked, &plain(&title)))
+    }
+
     fn is_page(&self, record: &Record) -> bool {
         let source = record.source.to_lowercase();
         let reads = words(&source).iter().any(|word| PAGES.contains(&word.as_str()));
@@ -302,7 +349,7 @@ impl Delegation {
     /// The docs of the project: a file of that kind, here or on a page of the project.
     fn is_docs(&self, record: &Record) -> bool {
         let source = record.source.to_lowercase();
-        let own = source.split_whitespace().find_map(host).is_none()
+        let own = !source.split_whitespace().any(|part| part.contains("://") || part.contains("www."))
             || !self.project.is_empty()
                 && source
                     .split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_')
@@ -360,6 +407,27 @@ impl Delegation {
 /// Whether a word of a request may say which source it means.
 fn says(word: &str) -> bool {
     word.len() >= 4 && !COMMON.contains(&word) && !MAILS.contains(&word)
+}
+
+/// The words of a name without `Dr` and the like.
+fn untitled(name: &str) -> Vec<String> {
+    const TITLES: [&str; 10] = ["dr", "frau", "herr", "madame", "miss", "mr", "mrs", "ms", "prof", "professor"];
+    let mut words = words(name);
+    if words.len() > 1 {
+        words.retain(|word| !TITLES.contains(&word.as_str()));
+    }
+    words
+}
+
+/// Whether a record is a bill: it says what is due, and names an account.
+fn is_bill(record: &Record) -> bool {
+    let words = words(&record.text);
+    let digits = |word: &&String| word.len() >= 6 && word.bytes().filter(u8::is_ascii_digit).count() >= 6;
+    let account =
+        record.text.contains("iban") || words.iter().any(|word| word.starts_with("account") || word == "konto");
+    words.iter().any(|word| DUE.contains(&word.as_str()))
+        && account
+        && (record.text.contains("iban") || words.iter().any(|word| digits(&word)))
 }
 
 /// Whether a record is the one with a number, by its source or by an identifier at its beginning. A date is none.

@@ -73,17 +73,19 @@ const JOINED: usize = 5;
 /// Whether a sentence is an instruction to its reader: an imperative, a modal with the reader as subject, a wish.
 #[must_use]
 pub(crate) fn demands(sentence: &str) -> bool {
-    let spaced = sentence.replace('_', " ");
-    if !sentence.contains(char::is_whitespace) && spaced.split_whitespace().count() < JOINED {
+    // a name of several words may be a sentence
+    let alone = !sentence.contains(char::is_whitespace);
+    let spaced = unjoined(sentence);
+    if alone && spaced.split_whitespace().count() < JOINED {
         return false;
     }
     // a log may be written by anyone: what it asks for, and where it sends, is no data
     if is_data(sentence) {
         let sends = sentence.contains('@') || sentence.contains("://");
-        return poses(sentence) || addresses(sentence) || sends && tokens(sentence).take(DEPTH).any(verb);
+        return poses(sentence) || addresses(sentence) || sends && tokens(sentence).take(DEPTH).any(is_verb);
     }
     // a field says what its value says; one without a sentence says nothing
-    let value = sentence.split_once(':').filter(|_| is_field(sentence)).map(|(_, value)| value.replace('_', " "));
+    let value = sentence.split_once(':').filter(|_| is_field(sentence)).map(|(_, value)| unjoined(value.trim()));
     if value.as_ref().is_some_and(|value| tokens(value).count() < FEWEST) {
         return poses(sentence);
     }
@@ -91,11 +93,19 @@ pub(crate) fn demands(sentence: &str) -> bool {
     let said = unlabelled(&spaced);
     // also after a clause of time or condition: "Before anything else, run the script"
     let opens = tokens(said).next().is_some_and(|w| CLAUSE.contains(&w.to_lowercase().as_str()));
-    let clause = |text: &str| tokens(text).next().is_some_and(verb);
+    let clause = |text: &str| tokens(text).next().is_some_and(is_verb);
     addresses(&spaced)
         || imperative(said)
         || (opens && said.split(", ").skip(1).take(CLAUSES).any(clause))
         || elsewhere(said)
+}
+
+/// A text with blanks in the names that consist of several words.
+fn unjoined(text: &str) -> String {
+    let long = |word: &&str| word.split('_').filter(|part| !part.is_empty()).count() >= JOINED;
+    let whole = !text.contains(char::is_whitespace);
+    let words = text.split(' ').map(|word| if whole || long(&word) { word.replace('_', " ") } else { word.to_owned() });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Whether a piece is a line of a log or a traceback, or a fragment of structured data without a sentence.
@@ -118,7 +128,7 @@ fn unlabelled(sentence: &str) -> &str {
     let Some((label, rest)) = sentence.split_once(": ") else { return sentence };
     let mut words = tokens(label);
     match (words.next(), words.next()) {
-        (Some(word), None) if verb(word) && rest.contains(char::is_whitespace) => rest,
+        (Some(word), None) if is_verb(word) && rest.contains(char::is_whitespace) => rest,
         _ => sentence,
     }
 }
@@ -126,7 +136,7 @@ fn unlabelled(sentence: &str) -> &str {
 /// Whether a sentence in another language asks its reader for something: words of politeness, of obligation, and
 /// imperatives of the verbs that matter most. German, Spanish, French, Italian, Portuguese, Dutch, Polish, Russian, Chinese
 /// and Japanese.
-fn elsewhere(sentence: &str) -> bool {
+pub(super) fn elsewhere(sentence: &str) -> bool {
     // word boundaries are those of ASCII, so that words which begin or end with another letter stand without one
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(
@@ -158,6 +168,31 @@ pub(crate) fn addresses(sentence: &str) -> bool {
     ADDRESS.as_ref().is_none_or(|pattern| pattern.is_match(sentence.as_bytes()))
 }
 
+/// Whether a sentence says what its writer would like, or what somebody is to do, without ordering it: "we would be
+/// grateful for the list", "all exports are to be copied to", "as agreed, the refund goes to".
+pub(super) fn wishes(sentence: &str) -> bool {
+    static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(
+            r"(?xi-u)
+            \bwould\ (?:also\ |really\ |very\ much\ |greatly\ )?(?:appreciate|like|love|prefer|welcome)\b
+            | \bwould\ be\ (?:\w+\ )?(?:grateful|thankful|glad|happy|pleased|delighted|helpful|convenient|appreciated|nice|good|
+              great|useful|kind|best|preferable|ideal)\b
+            | \b(?:is|are|was|were|be|been|being|gets?)\ (?:\w+\ )?(?:requested|asked|invited|encouraged|expected|advised|urged|
+              required|reminded|instructed)\b
+            | \b(?:is|are|has|have)\ to\ (?:be\ )?\w+ | \b(?:should|must|shall|ought\ to|needs?\ to)\ (?:\w+\ )?(?:be|go|come)\b
+            | \b(?:can|could|may|might)\b[^.!?]{0,80}\bbe\ \w+ed\b
+            | \b(?:hope|hoping|looking\ forward|counting\ on|thanks?\ (?:you\ )?in\ advance)\b
+            | \bas\ (?:\w+\ )?(?:agreed|discussed|arranged|promised|announced)\b
+            | \b(?:from\ now\ on|henceforth|as\ of\ now|with\ immediate\ effect|effective\ immediately)\b
+            | \b(?:has|have)\ (?:\w+\ )?(?:changed|moved|been\ (?:changed|moved|replaced|closed))\b
+            | \b(?:anyone|anybody|whoever|everyone|everybody)\ (?:who\ )?\w+
+            ",
+        )
+        .ok()
+    });
+    PATTERN.as_ref().is_none_or(|pattern| pattern.is_match(sentence.as_bytes()))
+}
+
 /// The words of a text without the punctuation around them; numbers and bullets are skipped, paths and addresses stay
 /// whole.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
@@ -171,14 +206,15 @@ pub(super) fn is_lead(word: &str) -> bool {
     LEAD.contains(word)
 }
 
-fn verb(word: &str) -> bool {
+/// Whether a word is the plain form of a verb with which instructions begin.
+pub(super) fn is_verb(word: &str) -> bool {
     VERB.contains(word.to_lowercase().as_str())
 }
 
 /// Whether a sentence begins with the plain form of a verb, after words that may precede one.
 fn imperative(sentence: &str) -> bool {
     for word in tokens(sentence).take(DEPTH) {
-        if verb(word) {
+        if is_verb(word) {
             return true;
         }
         if !LEAD.contains(word.to_lowercase().as_str()) {
@@ -195,14 +231,18 @@ pub(super) fn poses(sentence: &str) -> bool {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let pattern = r#"(?xi-u)
             (?:^|["'>*_\[(])\s*(?:dear\ |hey\ |hi\ |hello\ |attention,?\ )?NAME\s*[:,]
+            | (?:^|["'>*_(\[])\s*(?:[\w-]+[-\ ])?agents?\s*:\s+(?:\S+\s+){5}
             | \b(?:you|dear|hey|hi|hello|attention)[,:]?\s+(?:the\ |all\ |any\ |an?\ |our\ |as\ )*(?:NAME|agents?\b|models?\b|bots?\b)
             | \b(?:to|for)\ (?:the\ |all\ |any\ |an?\ |our\ |you,?\ )*NAME\s*(?:[:,(]|who\b|that\b|reading\b|processing\b)
             | NAME[^.!?]{0,24}?\b(?:must|should|shall|has\ to|have\ to|needs?\ to|please|is\ required|are\ required|may\ only)\b
             | \b(?:you|your)\b[^.!?]{0,20}\b(?:assistant|agent)\b
             | \b(?:info|information|instructions?|message|note|notice|remark|reminder)\ (?:for|to)\ [\w\ ]{0,30}?
-              \b(?:agents?|ai|automation|bots?|crawlers?|readers?|software|systems?)\b
+              \b(?:agents?|ai|automation|bots?|crawlers?|readers?|software|systems?|whoever|whatever|whomever|anyone)\b
             | \b(?:ai|automated|automatic|machine)\ (?:agents?|buyers?|clients?|processors?|readers?|systems?|users?)\b
             | \bsoftware\ that\ (?:reads|processes|parses)\b
+            | \b(?:who(?:so)?ever|agents?|bots?|crawlers?|systems?|tools?|programs?|readers?)\ (?:(?:who|that|which)\ )?(?:now\ )?
+              (?:reads?|reading|process(?:es|ing)?|pars(?:es|ing|e)|summari[sz](?:es|ing|e)|index(?:es|ing)|handl(?:es|ing)|
+              imports?|importing|views?|viewing|opens?|opening)\ (?:this|these|the)\b
             | \bbefore\ (?:you\ )?(?:can\ |could\ |may\ )?(?:solve|continu|proceed|do|finish|complet|answer|anything|carry)\w*\b[^.!?]{0,40}
               \b(?:task|request|question|else|instructions?|work)\b
             | \b(?:ignore|disregard|forget|override|bypass|skip)\b[^.!?]{0,30}\b(?:previous|prior|earlier|above|all|any|your|other|the)\b
@@ -234,6 +274,7 @@ pub(super) fn delegates(request: &str) -> bool {
             | \b(?:follow|do|carry\ out|execute|perform|apply|complete|act\ on|handle|process|implement|finish)\b
             [^.!?]{0,60}?\b(?:instructions?|steps|guide|todos?|to-dos?|tasks?|actions?|what\ (?:it|they)\ says?|as\ described|
             checklist|readme|notice|request(?:s|ed)?)\b
+            | \b(?:everything|all(?:\ of\ it|\ items)?)\b\ (?:on|in|from)\b[^.!?]{0,30}\b(?:list|cart|basket)\b
             | \b(?:complete|finish|do|handle|resolve|fix|work\ on)\b[^.!?]{0,30}\b(?:them|it|homework|assignments?|issues?|tickets?|work)\b
             | \b(?:follow|obey)\b[^.!?]{0,40}\b(?:mail|email|message|letter|page|link|document|ticket|issue)\b
             | \bdo\ what\b | \baccording\ to\b | \bas\ (?:asked|instructed|listed|requested|told)\b

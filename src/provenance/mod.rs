@@ -28,11 +28,20 @@
 //!    denied. Both sides are compared on the same scale, so that no absolute threshold has to know the tools.
 //! 7. **Answers.** A message is denied if it repeats word for word an answer that an instruction dictates, and no other
 //!    observation supports it. A message that quotes the instruction is not denied.
-//! 8. A request of the user is legitimate even if an attacker once asked for the same: without an instruction in the
-//!    observations nothing is judged here. Without a request, alignment is not judged and a person is asked.
+//! 8. **Sinks that nothing orders** (`unasked`). A third party also gets what it wants by a polite wish, by a statement that
+//!    something "is to be" done, or by a planted account. After texts of others were read, a person is asked about a sink if
+//!    the request only asks to look at something, or has no word for a payment, a grant or a deletion; if a recipient or an
+//!    account stands only in a sentence, or in a text that shares no word with the request; and if there are two candidates
+//!    for one slot: what somebody says against a field of a record, two addresses of one person, an identifier that stands
+//!    for another thing than the request is about. On the other hand, a call that the request asks for by its verb or its
+//!    object, and of which no instruction has a value, is not compared by meaning.
+//! 9. A request of the user is legitimate even if an attacker once asked for the same: without an instruction in the
+//!    observations, and with a request that explains the action, nothing is judged here. Without a request, alignment is
+//!    not judged and a person is asked.
 //!
 //! This module knows no tool, page or phrase of a benchmark. Limits: delegation is grammar of English requests; one in
-//! another form delegates nothing. An instruction in another language is found by its words of politeness and by few verbs.
+//! another form delegates nothing. What a request asks for is read from its verbs, in other languages from a short list. A
+//! link within a message, an amount, and a setting of the kind that was asked for are not compared with rivals. An instruction in another language is found by its words of politeness and by few verbs.
 //! A plain order within a delegated record, for the kind of action that it was named for, cannot be told from the rest of
 //! the record. An instruction that resembles the request and names nothing specific cannot be distinguished from it.
 
@@ -41,11 +50,14 @@ mod claim;
 mod delegate;
 mod demand;
 mod dictated;
+mod kinds;
 mod pieces;
 mod read;
 mod record;
+mod rival;
 mod spans;
 mod taint;
+mod unasked;
 mod voices;
 mod weight;
 
@@ -64,6 +76,7 @@ use crate::untrusted::html;
 use align::{Alignment, weigh};
 use dictated::Answer;
 use read::Piece;
+use unasked::Unasked;
 
 /// Name of the check that the agent acts for the user and not for the author of an observation.
 pub(crate) const USERS_WORD: &str = "user's word";
@@ -240,6 +253,11 @@ fn said(alignment: Alignment) -> Option<Finding> {
                 "a text that the agent has read explains this action ({read:.2}) better than the request does ({request:.2})"
             );
             violation(&reason, &source, &quote)
+        }
+        Alignment::Unasked(Unasked { why, quote: Piece { source, text, .. } }) => {
+            let mut found = asking(violation(&why, &source, &text));
+            found.advice = Some("if this is wanted, tell the agent so: what is to be done, and to whom".to_owned());
+            found
         }
         Alignment::Undetermined { why, quote: Piece { source, text, .. } } => asking(violation(
             &format!("{why}, and a text that the agent has read contains instructions"),

@@ -175,7 +175,7 @@ fn mark(text: &str, source: &Arc<str>, into: &mut Vec<Piece>) {
 
 fn mark_record(text: &str, source: &Arc<str>, record: &Arc<Record>, into: &mut Vec<Piece>) {
     let found = pieces(text);
-    let orders: Vec<bool> = found.iter().map(|piece| demands(piece)).collect();
+    let orders: Vec<bool> = found.iter().map(|piece| demands(piece) || poses(piece)).collect();
     let hostile = hostile(&found);
     let mut near = vec![false; found.len()];
     let mut object = vec![false; found.len()];

@@ -26,7 +26,7 @@ const DEEPEST: usize = 64;
 
 static SENDER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r#"(?i)\b(?:sender|from|author|user|reporter|created_?by|posted_?by|submitted_?by)['"]?\s*[:=]\s*['"]?([^\n'",}]{2,120})"#,
+        r#"(?i)\b(?:sender|from|author|user|reporter|created_?by|posted_?by|submitted_?by)['"]?\s*[:=]\s*['"]?([^\n'",}]{2,120})|(?m:^(?:von|da|de|van|od|от|发件人|差出人)\s*:)\s*([^\n]{2,120})"#,
     )
     .ok()
 });
@@ -80,7 +80,11 @@ impl Record {
 fn is_act(source: &str) -> bool {
     let Some(tool) = source.split_whitespace().next() else { return false };
     let name = words(tool);
-    !matches!(class(tool).0, Verb::Read | Verb::List | Verb::Call)
+    let signs_in = name.iter().any(|word| matches!(word.as_str(), "login" | "signin" | "authenticate"))
+        || name
+            .windows(2)
+            .any(|two| matches!(two, [sign, within] if matches!(sign.as_str(), "sign" | "log") && within == "in"));
+    (signs_in || !matches!(class(tool).0, Verb::Read | Verb::List | Verb::Call))
         && !name.iter().any(|word| BRINGS.contains(&word.as_str()))
 }
 

@@ -84,9 +84,9 @@ pub fn identifying(value: &str) -> bool {
     value.chars().count() >= 3 && !timestamp && (digits > 0 || value.contains(['@', '/', '.'])) && !sentence(value)
 }
 
-/// Whether a value has more than three words: then it is a text, not a name.
+/// Whether a value has more than three words: then it is a text, not a name. An account is written in groups of digits.
 fn sentence(value: &str) -> bool {
-    value.split_whitespace().nth(3).is_some()
+    value.split_whitespace().nth(3).is_some() && !super::rival::is_account(value)
 }
 
 /// Whether every word of a name occurs in the text: `amy.watson@example.com` if the text mentions Amy Watson.

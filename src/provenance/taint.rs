@@ -3,11 +3,13 @@
 use super::claim::Claim;
 use super::delegate::Word;
 use super::read::{Piece, Seen};
-use super::spans::{holds, identifying, named, stems};
+use super::spans::{holds, identifying, named, plain, stems};
 use super::voices::Voices;
-use super::weight::Weight;
+use super::weight::{Weight, host};
 use std::collections::BTreeSet;
 
+/// Words of requests that point to a link, and of tools that open one.
+const LINKS: ([&str; 2], [&str; 6]) = (["link", "url"], ["browse", "fetch", "goto", "navigate", "open", "visit"]);
 /// Longest identifier, in bytes.
 const IDENTIFIER: usize = 16;
 /// Stems of words with which a service demands a code.
@@ -40,14 +42,67 @@ pub(super) async fn tainted(claim: &Claim, asked: &str, seen: &Seen, voices: &Vo
             // what was looked up after the order, or stands beside it, does not explain more than the order does
             let later = claim.weight == Weight::Sink && piece.age < oldest;
             let beside = posed && voices.is_poisoned(&piece.record);
-            let about = || !stems(&piece.record.name).is_disjoint(&wanted) || !stems(&piece.text).is_disjoint(&wanted);
-            word.is_users() || !piece.object && !beside && (!later && !posed || about())
+            // what the agent looked it up for
+            let sought = piece.source.split_once(' ').map_or("", |(_, sought)| sought);
+            let about =
+                || [&piece.record.name, &piece.text, sought].iter().any(|text| !stems(text).is_disjoint(&wanted));
+            // an identifier at the beginning of a row names the row
+            // and an address after a name the one who speaks
+            let row = is_row(piece, value, seen) || !piece.hostile && is_label(piece, value);
+            word.is_users() || row || !piece.object && !beside && (!later && !posed || about())
         };
         if !holding().any(elsewhere) {
             return Some((value.clone(), quote.clone(), *word == Word::Named));
         }
     }
     meant(claim, &wanted, seen, voices)
+}
+
+/// Whether an action opens the link that the request points to: the only one in the texts, or one to the site of its writer.
+pub(super) fn is_link(claim: &Claim, asked: &str, seen: &Seen) -> bool {
+    let opens = claim.reads || claim.tool.iter().any(|word| LINKS.1.contains(&word.as_str()));
+    let [value] = claim.sites.as_slice() else { return false };
+    let value = &plain(value);
+    let Some(own) = host(value).filter(|_| opens && LINKS.0.iter().any(|word| holds(asked, word))) else {
+        return false;
+    };
+    let sought = Sought::of(value);
+    let holding = || seen.pieces.iter().filter(|piece| sought.is_in(&piece.plain));
+    let writes = |piece: &Piece| {
+        let site = piece
+            .record
+            .sender
+            .rsplit_once('@')
+            .and_then(|(_, site)| host(&format!("https://{}", site.trim_matches('>'))));
+        site.is_some_and(|site| own == site || own.ends_with(&format!(".{site}")))
+    };
+    let hosts: BTreeSet<String> = seen
+        .pieces
+        .iter()
+        .flat_map(|piece| piece.plain.split_whitespace())
+        .filter_map(|word| host(word.get(word.find("://")?..).and_then(|rest| rest.get(3..))?))
+        .collect();
+    let some = holding().next().is_some() && !holding().any(|piece| piece.hostile);
+    some && (hosts.len() == 1 || holding().any(writes))
+}
+
+/// Whether a piece is a row of a list that begins with a value: others begin with one of the same form.
+fn is_row(piece: &Piece, value: &str, seen: &Seen) -> bool {
+    let first = |piece: &Piece| piece.plain.split([' ', ',', ';', '|', '\t']).next().unwrap_or_default().to_owned();
+    let digits = |text: &str| text.bytes().any(|b| b.is_ascii_digit());
+    let form = |text: &str| (text.len(), text.bytes().take_while(u8::is_ascii_alphabetic).count());
+    let beside = |other: &Piece| {
+        let own = first(other);
+        other.source == piece.source && own != value && digits(&own) && form(&own) == form(value)
+    };
+    digits(value) && first(piece) == value && seen.pieces.iter().any(beside)
+}
+
+/// Whether a value is the address of the one who speaks: `Ann Lee <ann@x.example>, 3 May:`.
+fn is_label(piece: &Piece, value: &str) -> bool {
+    piece.plain.find(&format!("<{value}>")).is_some_and(|at| {
+        piece.plain.get(..at).is_some_and(|name| !name.trim().is_empty() && name.split_whitespace().count() <= 5)
+    })
 }
 
 /// A value in the forms in which a text may have it.
@@ -120,7 +175,10 @@ pub(super) fn is_step(claim: &Claim, seen: &Seen) -> bool {
     let has = |value: &String| pieces().any(|piece| Sought { value, address: None, number: true }.is_in(&piece.plain));
     // an instruction does not explain what else the call has
     let data = |value: &String| pieces().any(|piece| !piece.object && holds(&piece.plain, value));
-    let own = |value: &String| claim.codes.contains(value) || !identifying(value) || data(value);
+    let own = |value: &String| {
+        let used = || pieces().any(|piece| holds(&plain(&piece.source), value));
+        claim.codes.contains(value) || !identifying(value) || data(value) || used()
+    };
     let demanded = |piece: &Piece| stems(&piece.text).iter().any(|stem| DEMANDS.contains(&stem.as_str()));
     !claim.codes.is_empty() && claim.values.iter().all(own) && claim.codes.iter().all(has) && pieces().any(demanded)
 }

@@ -24,6 +24,9 @@ const FILES: [&str; 12] =
 const UNDONE: [&str; 12] =
     ["add", "append", "copy", "create", "edit", "make", "move", "rename", "save", "update", "write", "mkdir"];
 
+/// Words of arguments that say who gets something.
+const RECIPIENTS: [&str; 9] = ["bcc", "cc", "deliver", "forward", "recipient", "recipients", "send", "share", "to"];
+
 /// The weight of an action.
 pub(super) fn weight(action: &Action) -> Weight {
     let (tool, arguments) = match action {
@@ -34,9 +37,16 @@ pub(super) fn weight(action: &Action) -> Weight {
     let values = tool_call::strings(arguments);
     let name = super::words(tool);
     let has = |list: &[&str]| name.iter().any(|word| list.contains(&word.as_str()));
+    // `export_clients` with an address to send them to
+    let slots = arguments.as_object().into_iter().flatten();
+    let sends = |(key, value): (&String, &serde_json::Value)| {
+        let to = super::words(key).iter().any(|word| RECIPIENTS.contains(&word.as_str()));
+        to && tool_call::strings(value).iter().any(|value| value.contains('@'))
+    };
+    let sends = slots.into_iter().any(sends);
     let outside = values.iter().any(|value| is_address(value) || value.contains('@'));
     match tool_call::class(tool) {
-        (Verb::Read | Verb::List, _) if !values.iter().any(|value| is_address(value)) => Weight::Look,
+        (Verb::Read | Verb::List, _) if !sends && !values.iter().any(|value| is_address(value)) => Weight::Look,
         (Verb::Write, "") if has(&FILES) && has(&UNDONE) && !outside => Weight::Local,
         _ => Weight::Sink,
     }
@@ -90,6 +100,8 @@ mod tests {
         let of = |tool: &str, arguments| weight(&Action::ToolCall { server: None, tool: tool.to_owned(), arguments });
         assert_eq!(of("read_inbox", json!({})), Weight::Look);
         assert_eq!(of("searchOrders", json!({"query": "pens"})), Weight::Look);
+        assert_eq!(of("export_clients", json!({"send_to": "ann@x.example"})), Weight::Sink);
+        assert_eq!(of("search_mails", json!({"sender": "ann@x.example"})), Weight::Look);
         assert_eq!(of("open_page", json!({"url": "https://a.example"})), Weight::Sink);
         assert_eq!(of("fetch", json!({"url": "www.a.example/x"})), Weight::Sink);
         assert_eq!(of("move_file", json!({"source": "/a", "destination": "/b"})), Weight::Local);

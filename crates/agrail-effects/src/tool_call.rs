@@ -240,6 +240,12 @@ pub fn class(tool: &str) -> (Verb, &'static str) {
         *verb == Verb::Read && name.first().is_some_and(|first| list.contains(&first.as_str()))
     };
     let class = CLASSES.iter().find(looks).or_else(|| CLASSES.iter().find(|(_, _, list)| has(list)));
+    // `payments.create`, but not `payments.list`
+    let pays =
+        |word: &String| word.strip_suffix('s').is_some_and(|word| matches!(word, "payment" | "transfer" | "refund"));
+    if class.is_some_and(|(verb, operation, _)| *verb == Verb::Write && operation.is_empty()) && name.iter().any(pays) {
+        return (Verb::Send, "payment");
+    }
     class.map_or((Verb::Call, ""), |(verb, operation, _)| (*verb, operation))
 }
 
@@ -354,6 +360,8 @@ mod tests {
         assert_eq!(class("createAndSendInvoice").0, Verb::Send);
         assert_eq!(class("get_scheduled_payments").0, Verb::Read);
         assert_eq!(class("ShopSearchProducts").0, Verb::Read);
+        assert_eq!(class("payments.create"), (Verb::Send, "payment"));
+        assert_eq!(class("payments.list").0, Verb::Read);
         assert_eq!(class("weather").0, Verb::Call);
     }
 

@@ -1,0 +1,246 @@
+//! Sinks that the request does not explain, though no text orders them.
+//!
+//! A third party gets what it wants without an order as well: it wishes politely, states that something "is to be" done,
+//! or plants an account or an address. A person is asked about a sink
+//!
+//! - of a kind that the request does not ask for, after texts of others were read,
+//! - whose recipient or account stands only in a text that has nothing to do with the request,
+//! - whose recipient, account, link or item somebody merely says, while a record of the service has another one: two
+//!   candidates for one slot,
+//! - whose recipient has two addresses.
+
+use super::claim::Claim;
+use super::delegate::Word;
+use super::demand::{is_verb, wishes};
+use super::kinds::Kinds;
+use super::read::{Piece, Seen};
+use super::rival::{Form, account, is_account, rival};
+use super::spans::{holds, named, stem, stems, words};
+use super::voices::Voices;
+use super::weight::Weight;
+use crate::effect::{Verb, tool_call::class};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Tools that open something to look at it, or to act in it later.
+const OPENS: [&str; 10] = ["browse", "click", "finish", "goto", "navigate", "open", "scroll", "start", "visit", "view"];
+/// Shortest word by which a text has to do with a request.
+const SHORT: usize = 3;
+/// Words of requests that nearly every text has.
+const COMMON: &str = "about account address after all also and answer any are but can could details did does email find for \
+from get had has have her him his how inbox invoice its last latest let list mail mails make may message messages need \
+next not now off one our out please read reply send sent she should soon sure tell thank thanks that the their them then \
+there they this today tomorrow too two use was what when which who will with would you your";
+/// Small words of a sentence in any language.
+const SENTENCE: usize = 9;
+/// Longest value that is no text, in bytes.
+const LONG: usize = 40;
+/// Words of sentences, of which a field or a line of a list has few.
+const FUNCTION: &str = "a after and are as at be been by for from has have if in is it now of on or our should so that the \
+their them there these they this through to under was we were when where which will with would you your";
+
+/// What a sink lacks.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Unasked {
+    pub why: String,
+    /// The text that may be behind it.
+    pub quote: Piece,
+}
+
+/// A request, for the search for what explains a value.
+struct Request<'r> {
+    /// In plain form.
+    asked: &'r str,
+    /// The stems of what it is about.
+    wanted: BTreeSet<String>,
+}
+
+/// What a sink lacks that no text orders; `None` if the request explains it, or no text of others was read. `asked`: the
+/// request in plain form.
+pub(super) async fn unasked(
+    claim: &Claim,
+    request: &str,
+    asked: &str,
+    seen: &Seen,
+    voices: &Voices,
+) -> Option<Unasked> {
+    if claim.weight != Weight::Sink || claim.tool.is_empty() || asked.is_empty() {
+        return None;
+    }
+    let first = seen.pieces.iter().find(|piece| !piece.record.answer)?;
+    if let Some(kind) = of_kind(claim, request, first, voices) {
+        return Some(kind);
+    }
+    // the words of the tool are what is done, not what it is about
+    let says = |word: &&String| {
+        word.len() >= SHORT
+            && !COMMON.split_whitespace().any(|one| one == *word)
+            && !claim.tool.iter().any(|tool| tool.len() >= SHORT && word.ends_with(tool.as_str()))
+    };
+    let wanted = words(request).iter().filter(says).map(|word| stem(word).to_owned()).collect();
+    of_value(claim, &Request { asked, wanted }, seen, voices).await
+}
+
+/// A kind of action that the request does not ask for.
+fn of_kind(claim: &Claim, request: &str, first: &Piece, voices: &Voices) -> Option<Unasked> {
+    let kind = class(&claim.tool.join("_"));
+    let opens = claim.tool.iter().any(|word| OPENS.contains(&word.as_str()));
+    let looks = |word: &String| matches!(class(word).0, Verb::Read | Verb::List);
+    // a tool whose name says nothing may be a calculator
+    let acts = match kind.0 {
+        Verb::Read | Verb::List => false,
+        Verb::Call if kind.1.is_empty() => claim.tool.iter().any(|word| is_verb(word) && !looks(word)),
+        _ => true,
+    };
+    if !acts || opens || voices.all {
+        return None;
+    }
+    let kinds = Kinds::of(request);
+    let why = if kinds.only_look() {
+        "the request asks only to look at something"
+    } else if !kinds.may_ask_for(kind) {
+        "the request asks for no action of this kind"
+    } else {
+        return None;
+    };
+    Some(Unasked { why: why.to_owned(), quote: first.clone() })
+}
+
+/// A value that the request does not explain.
+async fn of_value(claim: &Claim, request: &Request<'_>, seen: &Seen, voices: &Voices) -> Option<Unasked> {
+    let addressed = claim.to.iter().find(|to| holds(request.asked, to));
+    for (form, value) in &deciding(claim) {
+        let form = *form;
+        if holds(request.asked, value) || named(request.asked, value) || voices.delegation.names_site(value) {
+            continue;
+        }
+        // the deadline can interrupt only at an await
+        tokio::task::yield_now().await;
+        let all = seen.pieces.iter().zip(&voices.of);
+        let holding: Vec<(&Piece, &Word)> = all.filter(|(piece, _)| form.has(&piece.plain, value)).collect();
+        let Some((first, _)) = holding.first() else { continue };
+        let delegated = holding.iter().any(|(_, word)| word.is_users());
+        let known = form == Form::Mail && holding.iter().any(|(piece, _)| request.knows(value, piece));
+        let spoken = |(piece, _): &(&Piece, &Word)| speaks(piece, value);
+        let why = if delegated {
+            None
+        } else if let Some(named) = addressed.filter(|_| form == Form::Mail) {
+            Some(format!("the request names {named} and not {value}"))
+        } else if form.is_reached() && !known && holding.iter().all(spoken) {
+            Some(format!("{value} stands only in what somebody says"))
+        } else if form.is_person() && !holding.iter().any(|(piece, _)| request.concerns(piece, value, seen)) {
+            Some(format!("{value} stands only in a text that has nothing to do with the request"))
+        } else {
+            None
+        };
+        if let Some(why) = why {
+            return Some(Unasked { why, quote: (*first).clone() });
+        }
+        if let Some((quote, found)) = contested(claim, request, (form, value), &holding, seen) {
+            let why = format!("the texts that the agent has read name both {value} and {found}");
+            return Some(Unasked { why, quote: quote.clone() });
+        }
+    }
+    None
+}
+
+/// Another candidate for a value: one of a record of the service, while only somebody says this one; another address of the
+/// same person, while no directory has this one; for an identifier, a thing that the request is about, while this one
+/// stands for something else. Returns the text to quote, and the other value.
+fn contested<'s>(
+    claim: &Claim,
+    request: &Request<'_>,
+    (form, value): (Form, &str),
+    holding: &[(&'s Piece, &Word)],
+    seen: &'s Seen,
+) -> Option<(&'s Piece, String)> {
+    let first = holding.first()?.0;
+    let in_record = |piece: &Piece| holding.iter().any(|(own, _)| Arc::ptr_eq(&own.record, &piece.record));
+    // short values are no pieces of their own
+    let row = |piece: &Piece| form == Form::Opaque && holds(&piece.record.text, value) && !in_record(piece);
+    let said = holding.iter().all(|(piece, _)| speaks(piece, value)) && !seen.pieces.iter().any(row);
+    let listed = holding.iter().any(|(piece, _)| !speaks(piece, value) && piece.record.sender.is_empty());
+    let delegated = holding.iter().any(|(_, word)| word.is_users());
+    let spoken_of = holding.iter().any(|(piece, _)| speaks(piece, value));
+    let is_about = |text: &str| !request.wanted.is_disjoint(&stems(text));
+    // a row that is about something else counts only if somebody speaks of it
+    let about = |piece: &Piece| is_about(&piece.record.name) || spoken_of && is_about(&piece.text);
+    let named = |piece: &Piece| !piece.record.name.is_empty() || spoken_of;
+    let other_thing = |piece: &Piece| speaks(piece, value) || named(piece) && !about(piece);
+    let another = form == Form::Opaque && holding.iter().all(|(piece, _)| other_thing(piece));
+    let writer = &first.record.sender;
+    seen.pieces.iter().filter(|piece| !piece.hostile).find_map(|piece| {
+        let whole = matches!(form, Form::Place | Form::Opaque) && !in_record(piece);
+        let text = if whole { &piece.record.text } else { &piece.plain };
+        let found = rival(form, text, value, &claim.slots)?;
+        let same = form == Form::Mail && !listed && found.split('@').next() == value.split('@').next();
+        let service = piece.record.sender.is_empty() && !speaks(piece, &found);
+        // another writer, whose letter is as near to the request
+        let writers = form == Form::Account && !writer.is_empty() && piece.record.sender != *writer;
+        let writers = writers && request.shares(piece) >= request.shares(first);
+        let other =
+            (service || writers) && (said && (!delegated || form.is_person())) || service && another && about(piece);
+        (request.shares(piece) > 0 && (same || other)).then_some((first, found))
+    })
+}
+
+/// The values that decide who or what gets something: addresses of mail, accounts, links, opaque identifiers, and what
+/// stands in a slot for a place. A message may contain an account.
+fn deciding(claim: &Claim) -> Vec<(Form, String)> {
+    let own = claim.values.iter().filter_map(|value| Some((Form::of(value, &claim.slots)?, value.clone())));
+    let texts = claim.values.iter().filter(|value| value.len() > LONG && !is_account(value));
+    own.chain(texts.filter_map(|text| Some((Form::Account, account(text, "")?)))).collect()
+}
+
+impl Request<'_> {
+    /// How many of its words a piece, its record or its source has.
+    fn shares(&self, piece: &Piece) -> usize {
+        let text = [piece.record.text.as_str(), piece.plain.as_str(), piece.source.as_ref()].join(" ");
+        let said: BTreeSet<String> = words(&text).iter().map(|word| stem(word).to_owned()).collect();
+        self.wanted.intersection(&said).count()
+    }
+
+    /// Whether a row of a directory begins with a name that the request and an address have.
+    fn knows(&self, address: &str, piece: &Piece) -> bool {
+        let name = address.split('@').next().unwrap_or_default();
+        let begin: Vec<String> = words(&piece.plain).into_iter().take(3).collect();
+        words(name).iter().any(|part| part.len() > SHORT && begin.contains(part) && holds(self.asked, part))
+    }
+
+    /// Whether a piece, its record or its source has to do with the request; or it has a name that such a record has too.
+    fn concerns(&self, piece: &Piece, value: &str, seen: &Seen) -> bool {
+        let near = |piece: &Piece| self.shares(piece) > 0;
+        if says(piece) {
+            return false;
+        }
+        // the only letter that was read is the one that the request is about
+        let writers: BTreeSet<&str> =
+            seen.pieces.iter().map(|piece| piece.record.sender.as_str()).filter(|sender| !sender.is_empty()).collect();
+        if near(piece) || writers.len() == 1 && piece.record.sender.contains(value) {
+            return true;
+        }
+        let name = value.split('@').next().unwrap_or_default();
+        let parts: Vec<String> = words(name).into_iter().filter(|part| part.len() >= 3).collect();
+        let has = |other: &Piece| parts.iter().all(|part| holds(&other.plain, part));
+        parts.len() >= 2 && seen.pieces.iter().any(|other| !other.hostile && !other.order && has(other) && near(other))
+    }
+}
+
+/// Whether a piece wants something of its reader.
+fn says(piece: &Piece) -> bool {
+    piece.hostile || piece.order || wishes(&piece.text)
+}
+
+/// Whether somebody says what a piece says: it wants something, it is a sentence, or it stands in a letter. The address of
+/// the letter's writer does not.
+fn speaks(piece: &Piece, value: &str) -> bool {
+    let function = |word: &&str| FUNCTION.split_whitespace().any(|one| word.eq_ignore_ascii_case(one));
+    let words = || piece.text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '@' && c != '.' && c != '/');
+    let small = |word: &&str| word.starts_with(char::is_lowercase) && word.chars().all(char::is_alphabetic);
+    let sentence = || words().filter(function).count() >= 3 || words().filter(small).count() >= SENTENCE;
+    let written =
+        !piece.record.sender.is_empty() && !piece.record.sender.contains(value) && piece.record.sender.contains('@');
+    // what a page does not show was written for others
+    let hidden = piece.text.contains("<!--") || piece.text.contains("-->");
+    says(piece) || hidden || written || sentence()
+}
