@@ -12,7 +12,8 @@
 //!    table row covers becomes an `unknown` effect.
 //! 3. [`facts`] probes the [`machine`] for the target of each effect. Probes are read-only and cannot leave their root.
 //! 4. If the agent has read anything, [`provenance`] checks whether the action follows the user's request or an
-//!    instruction injected by a page, mail or tool result; [`injection`] finds such instructions. For a web agent,
+//!    instruction injected by a page, mail or tool result; [`injection`] finds such instructions. If the request names a
+//!    target, `scope` checks that the action has no other one. For a web agent,
 //!    [`web`] classifies the task.
 //! 5. [`policy`] authorises each effect with Cedar. A forbid ends the check. So does an action in which everything
 //!    passes and that no memory entry matches.
@@ -34,6 +35,7 @@
 //! | a fact that policies can use | `policy/facts.rs` declares it, `facts/gather` fills it in, `policy/words.rs` words it |
 //! | rules that forbid or ask | `policy/base.cedar` and its examples; `eval/profiles` for the rules of benchmarks |
 //! | the judgement of an action's origin | `provenance` |
+//! | which targets a request names, and which an action has | `scope` |
 //! | the detection of injections | `injection` (`rules.toml`, the trained head) |
 //! | the order of the stages, settings | `guard`, `guard/build.rs`; of the program `bin/agrail/settings.rs` |
 //! | the answers to checks | `reason`, `tools`; prompts in `prompts/*.md` |
@@ -60,7 +62,7 @@
 //! A module imports only modules that stand before it in this list; `tests/it/imports.rs` verifies it.
 //!
 //! `clock`, `digest`, `untrusted`, `store`, `net`, `machine`, `canonical`, `llm`, `prompts`, `embed`, `injection`,
-//! `web`, `action`, `check`, `verdict`, `policy`, `facts`, `provenance`, `tools`, `memory`, `reason`, `audit`,
+//! `web`, `action`, `check`, `verdict`, `policy`, `scope`, `facts`, `provenance`, `tools`, `memory`, `reason`, `audit`,
 //! `approvals`, `learn`, `guard`, `session`, `replay`, `hook`, `serve`, `mcp`, `research`, `evolve`
 //!
 //! # Invariants
@@ -145,6 +147,7 @@ pub mod reason;
 pub mod replay;
 #[cfg(feature = "research")]
 pub mod research;
+mod scope;
 #[cfg(feature = "serve")]
 pub mod serve;
 pub mod session;

@@ -1,13 +1,13 @@
 //! The stages that compare meanings: the origin of an action, and the task of a step on the web.
 //!
 //! They need embeddings and are therefore separate from the other stages. They return at once if the agent has read
-//! nothing and the action is not a step on the web. A result that cannot be determined stays open; it is never treated
+//! nothing, the request names no target, and the action is not a step on the web. A result that cannot be determined stays open; it is never treated
 //! as harmless.
 
 use super::Inner;
 use crate::action::{Action, Context};
 use crate::check::Finding;
-use crate::provenance;
+use crate::{provenance, scope};
 
 /// The origin of an action.
 #[derive(Debug, Default)]
@@ -25,7 +25,8 @@ pub(super) struct Operation {
 }
 
 pub(super) async fn origin(inner: &Inner, action: &Action, context: &Context) -> Origin {
-    let findings = provenance::judge(action, context, inner.embedder.as_deref()).await;
+    let mut findings = provenance::judge(action, context, inner.embedder.as_deref()).await;
+    findings.extend(scope::judge(action, context));
     let said = |found: &Finding| format!("origin: {:?}: {}", found.outcome, found.reason);
     Origin { trace: findings.iter().map(said).collect(), findings }
 }

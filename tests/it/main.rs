@@ -43,6 +43,7 @@ mod recorded;
 mod recovery;
 mod research;
 mod roots;
+mod scope;
 mod scripts;
 mod secrets;
 mod serve;

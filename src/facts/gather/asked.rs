@@ -3,6 +3,7 @@
 use crate::effect::words::words;
 use crate::effect::{Kind, Verb};
 use crate::policy::EffectFacts;
+use crate::scope::Named;
 
 /// Words of a request that only looks at something.
 const LOOKS: [&str; 24] = [
@@ -32,8 +33,10 @@ const LOOKS: [&str; 24] = [
     "what",
 ];
 /// Beginnings of words of a request that changes something.
-const CHANGES: [&str; 40] = [
+const CHANGES: [&str; 44] = [
+    "abort",
     "archiv",
+    "cancel",
     "chang",
     "clean",
     "clear",
@@ -68,7 +71,9 @@ const CHANGES: [&str; 40] = [
     "save",
     "shrink",
     "sort",
+    "stop",
     "sync",
+    "terminat",
     "tid",
     "trash",
     "truncat",
@@ -205,6 +210,7 @@ fn asks(words: &[String], verbs: &[&str], objects: &[&str]) -> bool {
 /// Whether the request names what an effect reads beside files, or the kind of change that it makes on another system.
 pub(super) fn names_target(request: &str, query: &EffectFacts) -> bool {
     match (query.verb, query.kind) {
+        (Verb::Remote, _) if query.operation == "delete" => names_object(request, &query.name, &[]),
         (Verb::Remote, _) => {
             let words = words(request);
             // `explain how to publish it` does not ask to publish it
@@ -223,6 +229,37 @@ pub(super) fn names_target(request: &str, query: &EffectFacts) -> bool {
         }
         _ => false,
     }
+}
+
+/// Kinds of things that a command deletes on another system.
+const OBJECTS: [&str; 20] = [
+    "branch",
+    "bucket",
+    "chart",
+    "cluster",
+    "configmap",
+    "container",
+    "deployment",
+    "image",
+    "instance",
+    "job",
+    "namespace",
+    "object",
+    "pod",
+    "release",
+    "repo",
+    "repository",
+    "secret",
+    "service",
+    "tag",
+    "volume",
+];
+
+/// Whether the request asks for a change of the thing that has this name. `kinds`: what it may be; none: any.
+fn names_object(request: &str, name: &str, kinds: &[&str]) -> bool {
+    let named = Named::of(request);
+    let covers = |kinds: &[&str]| named.covers(kinds, name).unwrap_or_else(|| named.says_all(kinds));
+    !only_looks(request) && if kinds.is_empty() { OBJECTS.iter().any(|kind| covers(&[kind])) } else { covers(kinds) }
 }
 
 /// Whether the request asks to run no hooks: `skip the pre-commit hook`, `without the hooks`, `use --no-verify`.
@@ -261,6 +298,9 @@ pub(super) fn names_discard(request: &str, operation: &str, path: &str, work: &s
         // to bring a stash back is something else
         "ref" if path.ends_with("/refs/stash") => {
             asks(&words, &DELETES, &["stash"]) || asks(&words, &["discard", "forget", "throw"], &["stash"])
+        }
+        "ref" if path.split_once("/refs/heads/").is_some_and(|(_, name)| names_object(request, name, &["branch"])) => {
+            true
         }
         "ref" => removes(&[]) && words.iter().any(|word| word.starts_with("branch")) && names(request, path),
         "worktree" => names_deletion(request, path),

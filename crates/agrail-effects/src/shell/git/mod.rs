@@ -125,8 +125,9 @@ impl Shell<'_> {
         if let Some((_, address)) = added.cloned() {
             self.pushes_to(program, &address);
         }
-        if words.iter().any(|target| target.starts_with([':', '+']) && target.len() > 1) {
-            let mut effect = Effect::new(Verb::Remote, Target::Named(Kind::Remote, "remote".to_owned()), program);
+        for target in words.iter().filter(|target| target.starts_with([':', '+']) && target.len() > 1) {
+            let name = target.rsplit(':').next().unwrap_or_default().trim_start_matches('+');
+            let mut effect = Effect::new(Verb::Remote, Target::Named(Kind::Remote, name.to_owned()), program);
             "delete".clone_into(&mut effect.operation);
             self.add(effect);
         }
