@@ -1,5 +1,6 @@
 //! The targets that a request names: `the branch feature/login`, `jobs 12 and 13`, `the cleanup-auth branches`.
 
+use crate::effect::{Verb, tool_call::class};
 use std::collections::BTreeSet;
 
 /// Words before a name that say where something is, and not what it is.
@@ -8,6 +9,49 @@ const PLACES: [&str; 11] = ["after", "at", "before", "by", "from", "in", "into",
 const SKIPPED: [&str; 10] = ["a", "an", "called", "id", "my", "named", "no", "number", "our", "the"];
 /// Nouns before a number that is a part of a name.
 const NUMBERED: [&str; 8] = ["id", "issue", "no", "number", "pr", "range", "task", "ticket"];
+/// Verbs by which a request ends something, and others of which no table of tools knows.
+const ENDS: [&str; 19] = [
+    "abort",
+    "cancel",
+    "clean",
+    "clear",
+    "delete",
+    "destroy",
+    "discard",
+    "drop",
+    "end",
+    "erase",
+    "kill",
+    "prune",
+    "purge",
+    "remove",
+    "rm",
+    "terminate",
+    "tidy",
+    "uninstall",
+    "wipe",
+];
+const OTHERS: [&str; 12] = [
+    "build",
+    "check",
+    "debug",
+    "explain",
+    "finish",
+    "fix",
+    "improve",
+    "investigate",
+    "look",
+    "refactor",
+    "repair",
+    "review",
+];
+/// Words before a verb by which a request says that it is not to be done.
+const NOT: [&str; 6] = ["don't", "dont", "don’t", "never", "not", "without"];
+/// What a request calls a thing that is to go, and how it says so without a verb.
+const STALE: [&str; 8] = ["abandoned", "dead", "leftover", "obsolete", "orphaned", "outdated", "stale", "unused"];
+const DEALS: [&str; 6] = ["attention", "care", "clean", "handle", "sort", "tidy"];
+/// How far before its name a thing is called stale, in words.
+const CALLED: usize = 8;
 /// How far from its noun a name may be, in words.
 const NEAR: usize = 2;
 /// Shortest name by which a row is recognised.
@@ -57,14 +101,20 @@ impl Named {
         Some(exact || groups.iter().all(partly))
     }
 
-    /// Whether the request speaks of all things of a kind: "all of my jobs".
-    pub fn says_all(&self, kinds: &[&str]) -> bool {
-        let all =
-            |words: &[Word]| words.iter().any(|word| matches!(word.text.to_lowercase().as_str(), "all" | "every"));
-        self.sentences.iter().any(|words| {
-            let noun = words.iter().position(|word| is_noun(word, kinds));
-            noun.is_some_and(|at| all(words.get(at.saturating_sub(4)..at).unwrap_or_default()))
-        })
+    /// Whether the request asks to end a target that it names: the verb before the name says so ("cancel job 12"), or it
+    /// calls the target stale and wants that dealt with.
+    pub fn ends(&self, kinds: &[&str], target: &str) -> bool {
+        let said = |list: &[&str]| {
+            self.sentences.iter().flatten().any(|word| list.contains(&word.text.to_lowercase().as_str()))
+        };
+        let dealt = said(&DEALS);
+        let target = normal(target);
+        let ended = |words: &Vec<Word>| {
+            let of = |name: &Name| is_same(&name.text, &target) || name.part && is_part(&name.text, &target);
+            let names: Vec<Name> = groups(words, kinds).into_iter().flatten().filter(of).collect();
+            names.iter().any(|name| is_ended(words, name.at) || dealt && is_stale(words, name.at))
+        };
+        self.covers(kinds, &target) == Some(true) && self.sentences.iter().any(ended)
     }
 
     /// The names of a kind, for a person.
@@ -185,6 +235,27 @@ fn is_placed(words: &[Word], at: usize, more: &[&str]) -> bool {
     })
 }
 
+/// Whether the nearest verb before a name ends it.
+fn is_ended(words: &[Word], at: usize) -> bool {
+    let lower = |word: &Word| word.text.to_lowercase();
+    let verb = |word: &Word| {
+        let text = lower(word);
+        let known = class(&text) != (Verb::Call, "");
+        !word.quoted && (ENDS.contains(&text.as_str()) || OTHERS.contains(&text.as_str()) || known)
+    };
+    let before = words.get(..at).unwrap_or_default();
+    let Some(place) = before.iter().rposition(verb) else { return false };
+    let denied = before.get(place.saturating_sub(3)..place).unwrap_or_default();
+    before.get(place).is_some_and(|word| ENDS.contains(&lower(word).as_str()))
+        && !denied.iter().any(|word| NOT.contains(&lower(word).as_str()))
+}
+
+/// Whether a request calls what a name stands for stale.
+fn is_stale(words: &[Word], at: usize) -> bool {
+    let before = words.get(at.saturating_sub(CALLED)..at).unwrap_or_default();
+    before.iter().any(|word| STALE.contains(&word.text.to_lowercase().as_str()))
+}
+
 fn is_noun(word: &Word, kinds: &[&str]) -> bool {
     let text = word.text.to_lowercase();
     !word.quoted
@@ -222,7 +293,7 @@ fn is_same(name: &str, target: &str) -> bool {
 fn is_part(name: &str, target: &str) -> bool {
     let open = name.bytes().any(|b| b.is_ascii_digit()) && (name.ends_with("xx") || name.contains('*'));
     let words = |text: &str| -> Vec<String> {
-        text.split(|c: char| !c.is_alphanumeric() && !(open && c == '*'))
+        text.split(|c: char| !(c.is_alphanumeric() || open && c == '*'))
             .filter(|w| !w.is_empty())
             .map(str::to_owned)
             .collect()
@@ -323,6 +394,23 @@ mod tests {
             ("", "job"),
         ] {
             assert_eq!(covers(request, kind, "x-1"), None, "{request}");
+        }
+    }
+
+    #[test]
+    fn only_a_request_to_end_a_target_ends_it() {
+        let ends = |request: &str, kind: &str, target: &str| Named::of(request).ends(&[kind], target);
+        assert!(ends("Cancel jobs 12 and 13.", "job", "13"));
+        assert!(ends("My stale job for ticket `4812` needs attention", "job", "job-4812-a"));
+        for (request, kind, target) in [
+            ("Update the deployment web-api", "deployment", "web-api"),
+            ("Delete the old tests and update the deployment web-api", "deployment", "web-api"),
+            ("Fix the job 4411, it fails", "job", "4411"),
+            ("don't delete the branch feature/a", "branch", "feature/a"),
+            ("Why is job 4411 stale?", "job", "4411"),
+            ("Cancel job 12.", "job", "13"),
+        ] {
+            assert!(!ends(request, kind, target), "{request}");
         }
     }
 

@@ -255,11 +255,11 @@ const OBJECTS: [&str; 20] = [
     "volume",
 ];
 
-/// Whether the request asks for a change of the thing that has this name. `kinds`: what it may be; none: any.
+/// Whether the request asks to end the thing that has this name. `kinds`: what it may be; none: any.
 fn names_object(request: &str, name: &str, kinds: &[&str]) -> bool {
     let named = Named::of(request);
-    let covers = |kinds: &[&str]| named.covers(kinds, name).unwrap_or_else(|| named.says_all(kinds));
-    !only_looks(request) && if kinds.is_empty() { OBJECTS.iter().any(|kind| covers(&[kind])) } else { covers(kinds) }
+    let kinds = if kinds.is_empty() { &OBJECTS[..] } else { kinds };
+    kinds.iter().any(|kind| named.ends(&[kind], name))
 }
 
 /// Whether the request asks to run no hooks: `skip the pre-commit hook`, `without the hooks`, `use --no-verify`.
@@ -393,6 +393,18 @@ mod tests {
         {
             assert!(!names_deletion(other, "/p/src"), "{other}");
         }
+    }
+
+    #[test]
+    fn a_deletion_elsewhere_is_asked_for_by_name() {
+        let asked = |request: &str, name: &str| {
+            let mut query = EffectFacts::new(Verb::Remote, Kind::Remote, name);
+            query.operation = "delete".to_owned();
+            names_target(request, &query)
+        };
+        assert!(asked("Cancel job 4411", "4411") && asked("uninstall the release grafana-test", "grafana-test"));
+        assert!(!asked("Cancel job 4411", "4412") && !asked("Update the deployment web-api", "web-api"));
+        assert!(!asked("Delete all images and push", "remote"));
     }
 
     #[test]
