@@ -25,7 +25,7 @@ impl EffectFacts {
             (Verb::Unknown, cause) => return not_understood(cause, &shown),
             (verb, Kind::Path) => format!("{} {shown}", phrase(verb, &self.operation, self.into_existing_dir)),
             (Verb::Dump, Kind::Resource) => format!("capture the {shown}"),
-            (Verb::Variable, _) if self.operation == "hooks" => format!("skip the project's hooks by {shown}"),
+            (Verb::Variable, _) if self.operation == "hooks" => format!("skip the project's hooks with {shown}"),
             (verb, kind) if shown.is_empty() || shown == kind.as_str() => {
                 format!("{} {kind}", phrase(verb, &self.operation, false))
             }

@@ -95,7 +95,7 @@ async fn ordered(
     compared(claim, (request, asked), seen, voices, (first, embedder)).await
 }
 
-/// Compares an action in words with the request, and with the instructions and what is near them.
+/// Compares the description of an action by meaning: with the request, and with the instructions and their surroundings.
 async fn compared(
     claim: &Claim,
     (request, asked): (&str, &str),

@@ -10,6 +10,8 @@ use serde_json::Value;
 const LONGEST: usize = 300;
 /// Most values of one action that are compared.
 const VALUES: usize = 1_000;
+/// Words of arguments that select a field of a page.
+const SELECTS: [&str; 7] = ["element", "field", "input", "label", "ref", "selector", "target"];
 /// Longest name of a field of a page, in bytes.
 const FIELD: usize = 40;
 /// Words of tools and arguments with which a person proves to be the owner of an account.
@@ -135,8 +137,11 @@ fn codes(tool: &[String], arguments: &Value) -> Vec<String> {
     };
     let fields = || arguments.as_object().into_iter().flatten();
     // `browser_type` with the selector `#otp`
-    let field = |text: &str| text.len() <= FIELD && text.bytes().any(|b| b.is_ascii_alphabetic()) && asks(&words(text));
-    let selected = fields().any(|(_, value)| value.as_str().is_some_and(field));
+    let field = |(key, value): (&String, &Value)| {
+        let selects = words(key).iter().any(|word| SELECTS.contains(&word.as_str()));
+        selects && value.as_str().is_some_and(|text| text.len() <= FIELD && asks(&words(text)))
+    };
+    let selected = fields().any(field);
     let found =
         fields().filter(|(key, _)| selected || asks(&words(key)) || asks(tool)).filter_map(|(_, value)| match value {
             Value::String(text) => Some(text.trim().to_owned()),

@@ -59,7 +59,7 @@ const TEXTS: [&str; 14] = [
     "template",
     "text",
 ];
-/// Words for bills in requests, and words with which bills say what is to be paid.
+/// What requests call a bill, and the words that stand before the amount in one.
 const BILLS: [&str; 4] = ["bill", "bills", "invoice", "invoices"];
 const DUE: [&str; 16] = [
     "bill",
@@ -267,7 +267,7 @@ impl Delegation {
         let most = about.iter().copied().max().unwrap_or_default();
         let alone = about.iter().filter(|found| **found == most).count() == 1;
         let bills: BTreeSet<&str> =
-            records.iter().filter(|record| is_bill(record)).map(|record| record.text.as_str()).collect();
+            records.iter().filter(|record| self.is_bill(record)).map(|record| record.text.as_str()).collect();
         // beside a person who wrote something, a subject names only what is about that person
         let known = records.iter().any(|record| people.iter().any(|name| wrote(record, name)));
         let titled =
@@ -275,12 +275,15 @@ impl Delegation {
         let is = |(record, about): (&&Record, &usize)| {
             people.iter().any(|name| wrote(record, name))
                 || (self.mails || self.all) && most > 0 && *about == most && alone && (!known || titled(record))
-                || self.bill && self.verbs.contains(&(Verb::Send, "payment")) && bills.len() == 1 && is_bill(record)
+                || self.bill
+                    && self.verbs.contains(&(Verb::Send, "payment"))
+                    && bills.len() == 1
+                    && self.is_bill(record)
                 || self.is_page(record)
                 || self.is_file(record)
                 || self.is_docs(record)
                 || self.says_name(record)
-                || self.says_source(record)
+                || self.all && self.says_source(record)
                 || self.numbers.iter().any(|number| is_numbered(record, number))
         };
         records.iter().zip(&about).map(is).collect()
@@ -312,6 +315,12 @@ impl Delegation {
             })
     }
 
+    /// Whether a record is a bill, and has a word of the request that says which.
+    fn is_bill(&self, record: &Record) -> bool {
+        let which = |word: &String| says(word) && !BILLS.contains(&word.as_str()) && self.stems.contains(stem(word));
+        self.bill && has_form_of_bill(record) && words(&format!("{} {}", record.text, record.source)).iter().any(which)
+    }
+
     /// Whether the request has the kind of text that the agent looked up: "the examiner handbook" and `read_handbook`.
     fn says_source(&self, record: &Record) -> bool {
         let kind = |word: &String| LOOKED_UP.contains(&word.as_str()) && self.words.contains(word);
@@ -321,7 +330,7 @@ impl Delegation {
     /// Whether the request has the title by which the agent looked a text up: `read_note title='Fridge list'`.
     fn says_title(&self, record: &Record) -> bool {
         let source = record.source.to_lowercase();
-        let title = ["title=", "name=", "doc=", "note=", "page="].iter().find_map(|key| {
+        let title = [" title=", " name=", " doc=", " note=", " page="].iter().find_map(|key| {
             let rest = source.split_once(key)?.1;
             let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"'));
             Some(rest.trim_start_matches(['\'', '"']).split(quote.unwrap_or(' ')).next()?.to_owned())
@@ -419,8 +428,8 @@ fn untitled(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether a record is a bill: it says what is due, and names an account.
-fn is_bill(record: &Record) -> bool {
+/// Whether a record has the form of a bill: it says what is due, and names an account.
+fn has_form_of_bill(record: &Record) -> bool {
     let words = words(&record.text);
     let digits = |word: &&String| word.len() >= 6 && word.bytes().filter(u8::is_ascii_digit).count() >= 6;
     let account =

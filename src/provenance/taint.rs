@@ -6,6 +6,7 @@ use super::read::{Piece, Seen};
 use super::spans::{holds, identifying, named, plain, stems};
 use super::voices::Voices;
 use super::weight::{Weight, host};
+use crate::effect::{Verb, tool_call::class};
 use std::collections::BTreeSet;
 
 /// Words of requests that point to a link, and of tools that open one.
@@ -46,9 +47,8 @@ pub(super) async fn tainted(claim: &Claim, asked: &str, seen: &Seen, voices: &Vo
             let sought = piece.source.split_once(' ').map_or("", |(_, sought)| sought);
             let about =
                 || [&piece.record.name, &piece.text, sought].iter().any(|text| !stems(text).is_disjoint(&wanted));
-            // an identifier at the beginning of a row names the row
-            // and an address after a name the one who speaks
-            let row = is_row(piece, value, seen) || !piece.hostile && is_label(piece, value);
+            // an identifier at the beginning of a row names the row, and an address after a name the one who speaks
+            let row = is_row(piece, value, seen) || !piece.hostile && !piece.order && is_label(piece, value);
             word.is_users() || row || !piece.object && !beside && (!later && !posed || about())
         };
         if !holding().any(elsewhere) {
@@ -180,5 +180,11 @@ pub(super) fn is_step(claim: &Claim, seen: &Seen) -> bool {
         claim.codes.contains(value) || !identifying(value) || data(value) || used()
     };
     let demanded = |piece: &Piece| stems(&piece.text).iter().any(|stem| DEMANDS.contains(&stem.as_str()));
-    !claim.codes.is_empty() && claim.values.iter().all(own) && claim.codes.iter().all(has) && pieces().any(demanded)
+    // a code goes to the service that demands it, and to nobody else
+    let sends = !claim.to.is_empty() && matches!(class(&claim.tool.join("_")), (Verb::Send, _));
+    !sends
+        && !claim.codes.is_empty()
+        && claim.values.iter().all(own)
+        && claim.codes.iter().all(has)
+        && pieces().any(demanded)
 }

@@ -14,16 +14,19 @@ use super::delegate::Word;
 use super::demand::{is_verb, wishes};
 use super::kinds::Kinds;
 use super::read::{Piece, Seen};
+use super::record::Record;
 use super::rival::{Form, account, is_account, rival};
 use super::spans::{holds, named, stem, stems, words};
 use super::voices::Voices;
 use super::weight::Weight;
 use crate::effect::{Verb, tool_call::class};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// Tools that open something to look at it, or to act in it later.
-const OPENS: [&str; 10] = ["browse", "click", "finish", "goto", "navigate", "open", "scroll", "start", "visit", "view"];
+const OPENS: [&str; 8] = ["browse", "click", "finish", "goto", "navigate", "scroll", "visit", "view"];
+/// What is opened to look at it, and not a port or an account.
+const OPENED: [&str; 9] = ["browser", "doc", "document", "file", "link", "mail", "page", "tab", "url"];
 /// Shortest word by which a text has to do with a request.
 const SHORT: usize = 3;
 /// Words of requests that nearly every text has.
@@ -31,7 +34,7 @@ const COMMON: &str = "about account address after all also and answer any are bu
 from get had has have her him his how inbox invoice its last latest let list mail mails make may message messages need \
 next not now off one our out please read reply send sent she should soon sure tell thank thanks that the their them then \
 there they this today tomorrow too two use was what when which who will with would you your";
-/// Small words of a sentence in any language.
+/// Fewest words in small letters of a sentence, in any language.
 const SENTENCE: usize = 9;
 /// Longest value that is no text, in bytes.
 const LONG: usize = 40;
@@ -84,7 +87,8 @@ pub(super) async fn unasked(
 /// A kind of action that the request does not ask for.
 fn of_kind(claim: &Claim, request: &str, first: &Piece, voices: &Voices) -> Option<Unasked> {
     let kind = class(&claim.tool.join("_"));
-    let opens = claim.tool.iter().any(|word| OPENS.contains(&word.as_str()));
+    let has = |list: &[&str]| claim.tool.iter().any(|word| list.contains(&word.as_str()));
+    let opens = has(&OPENS) || has(&["open"]) && (has(&OPENED) || !claim.sites.is_empty());
     let looks = |word: &String| matches!(class(word).0, Verb::Read | Verb::List);
     // a tool whose name says nothing may be a calculator
     let acts = match kind.0 {
@@ -96,14 +100,14 @@ fn of_kind(claim: &Claim, request: &str, first: &Piece, voices: &Voices) -> Opti
         return None;
     }
     let kinds = Kinds::of(request);
-    let why = if kinds.only_look() {
+    let asks = if kinds.only_look() {
         "the request asks only to look at something"
     } else if !kinds.may_ask_for(kind) {
         "the request asks for no action of this kind"
     } else {
         return None;
     };
-    Some(Unasked { why: why.to_owned(), quote: first.clone() })
+    Some(Unasked { why: format!("{asks}, and not for {}", claim.tool.join(" ")), quote: first.clone() })
 }
 
 /// A value that the request does not explain.
@@ -128,7 +132,7 @@ async fn of_value(claim: &Claim, request: &Request<'_>, seen: &Seen, voices: &Vo
             Some(format!("the request names {named} and not {value}"))
         } else if form.is_reached() && !known && holding.iter().all(spoken) {
             Some(format!("{value} stands only in what somebody says"))
-        } else if form.is_person() && !holding.iter().any(|(piece, _)| request.concerns(piece, value, seen)) {
+        } else if form.is_person() && !request.concerned(&holding, value, seen) {
             Some(format!("{value} stands only in a text that has nothing to do with the request"))
         } else {
             None
@@ -155,10 +159,13 @@ fn contested<'s>(
     seen: &'s Seen,
 ) -> Option<(&'s Piece, String)> {
     let first = holding.first()?.0;
-    let in_record = |piece: &Piece| holding.iter().any(|(own, _)| Arc::ptr_eq(&own.record, &piece.record));
+    let own: HashSet<*const Record> = holding.iter().map(|(piece, _)| Arc::as_ptr(&piece.record)).collect();
+    let in_record = |piece: &Piece| own.contains(&Arc::as_ptr(&piece.record));
+    let whole = matches!(form, Form::Place | Form::Opaque);
+    let records = heads(seen);
     // short values are no pieces of their own
     let row = |piece: &Piece| form == Form::Opaque && holds(&piece.record.text, value) && !in_record(piece);
-    let said = holding.iter().all(|(piece, _)| speaks(piece, value)) && !seen.pieces.iter().any(row);
+    let said = holding.iter().all(|(piece, _)| speaks(piece, value)) && !records.iter().any(|piece| row(piece));
     let listed = holding.iter().any(|(piece, _)| !speaks(piece, value) && piece.record.sender.is_empty());
     let delegated = holding.iter().any(|(_, word)| word.is_users());
     let spoken_of = holding.iter().any(|(piece, _)| speaks(piece, value));
@@ -169,9 +176,11 @@ fn contested<'s>(
     let other_thing = |piece: &Piece| speaks(piece, value) || named(piece) && !about(piece);
     let another = form == Form::Opaque && holding.iter().all(|(piece, _)| other_thing(piece));
     let writer = &first.record.sender;
-    seen.pieces.iter().filter(|piece| !piece.hostile).find_map(|piece| {
-        let whole = matches!(form, Form::Place | Form::Opaque) && !in_record(piece);
-        let text = if whole { &piece.record.text } else { &piece.plain };
+    // within its own record, and for short forms, each piece is searched; otherwise each record once
+    let pieces = seen.pieces.iter().filter(|piece| !whole || in_record(piece));
+    let others = records.iter().copied().filter(|piece| whole && !in_record(piece));
+    pieces.chain(others).filter(|piece| !piece.hostile).find_map(|piece| {
+        let text = if whole && !in_record(piece) { &piece.record.text } else { &piece.plain };
         let found = rival(form, text, value, &claim.slots)?;
         let same = form == Form::Mail && !listed && found.split('@').next() == value.split('@').next();
         let service = piece.record.sender.is_empty() && !speaks(piece, &found);
@@ -182,6 +191,12 @@ fn contested<'s>(
             (service || writers) && (said && (!delegated || form.is_person())) || service && another && about(piece);
         (request.shares(piece) > 0 && (same || other)).then_some((first, found))
     })
+}
+
+/// The first piece of each record.
+fn heads(seen: &Seen) -> Vec<&Piece> {
+    let mut known: HashSet<*const Record> = HashSet::new();
+    seen.pieces.iter().filter(|piece| known.insert(Arc::as_ptr(&piece.record))).collect()
 }
 
 /// The values that decide who or what gets something: addresses of mail, accounts, links, opaque identifiers, and what
@@ -207,22 +222,27 @@ impl Request<'_> {
         words(name).iter().any(|part| part.len() > SHORT && begin.contains(part) && holds(self.asked, part))
     }
 
-    /// Whether a piece, its record or its source has to do with the request; or it has a name that such a record has too.
-    fn concerns(&self, piece: &Piece, value: &str, seen: &Seen) -> bool {
-        let near = |piece: &Piece| self.shares(piece) > 0;
-        if says(piece) {
+    /// Whether a piece that has a value has to do with the request, with its record and source; or has a name that such a
+    /// record has too.
+    fn concerned(&self, holding: &[(&Piece, &Word)], value: &str, seen: &Seen) -> bool {
+        let mut data = holding.iter().map(|(piece, _)| *piece).filter(|piece| !says(piece)).peekable();
+        if data.peek().is_none() {
             return false;
         }
         // the only letter that was read is the one that the request is about
-        let writers: BTreeSet<&str> =
-            seen.pieces.iter().map(|piece| piece.record.sender.as_str()).filter(|sender| !sender.is_empty()).collect();
-        if near(piece) || writers.len() == 1 && piece.record.sender.contains(value) {
-            return true;
-        }
+        let senders = seen.pieces.iter().map(|piece| piece.record.sender.as_str()).filter(|sender| !sender.is_empty());
+        let alone = senders.collect::<BTreeSet<&str>>().len() == 1;
+        let mut last: Option<&Arc<Record>> = None;
+        let near = data.any(|piece| {
+            // the pieces of a record follow one another
+            let again = last.replace(&piece.record).is_some_and(|last| Arc::ptr_eq(last, &piece.record));
+            !again && self.shares(piece) > 0 || alone && piece.record.sender.contains(value)
+        });
         let name = value.split('@').next().unwrap_or_default();
         let parts: Vec<String> = words(name).into_iter().filter(|part| part.len() >= 3).collect();
-        let has = |other: &Piece| parts.iter().all(|part| holds(&other.plain, part));
-        parts.len() >= 2 && seen.pieces.iter().any(|other| !other.hostile && !other.order && has(other) && near(other))
+        let has = |other: &&Piece| parts.iter().all(|part| holds(&other.plain, part));
+        let mut others = seen.pieces.iter().filter(|other| !other.hostile && !other.order);
+        near || parts.len() >= 2 && others.any(|other| has(&other) && self.shares(other) > 0)
     }
 }
 

@@ -27,6 +27,8 @@ use std::collections::BTreeSet;
 /// Environments of a deployment: all names of one.
 const ENVIRONMENTS: [&[&str]; 4] =
     [&["production", "prod", "live"], &["staging", "stage"], &["testing", "test", "qa"], &["development", "dev"]];
+/// Most bytes of listings that are searched for one object, the newest first.
+const READ: usize = 256 << 10;
 /// Most rows of a listing that are compared.
 const ROWS: usize = 2_000;
 /// Most characters of a row that are quoted.
@@ -57,10 +59,16 @@ fn other(object: &Object, named: &Named, context: &Context) -> Option<Found> {
     let form = shape(&object.name);
     let alike = |name: &String| object.operand || form.is_some() && shape(name) == form;
     let bound = names.iter().any(alike) && named.covers(&kinds, &object.name) == Some(false);
+    if !bound && !object.grave {
+        return None;
+    }
     let mut listed = None;
     let proper = named.proper();
-    for observation in &context.observations {
-        let text = observation.text.expose_untrusted().to_lowercase();
+    let mut left = READ;
+    for observation in context.observations.iter().rev() {
+        let whole = observation.text.expose_untrusted();
+        let text = whole.get(..whole.floor_char_boundary(left.min(whole.len()))).unwrap_or_default().to_lowercase();
+        left = left.saturating_sub(whole.len());
         let rows = rows(&text);
         let name = object.name.to_lowercase();
         let others: Vec<&String> = names.iter().chain(&proper).filter(|one| **one != name).collect();

@@ -31,7 +31,7 @@ const ENDS: [&str; 19] = [
     "uninstall",
     "wipe",
 ];
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 14] = [
     "build",
     "check",
     "debug",
@@ -44,6 +44,8 @@ const OTHERS: [&str; 12] = [
     "refactor",
     "repair",
     "review",
+    "run",
+    "use",
 ];
 /// Words before a verb by which a request says that it is not to be done.
 const NOT: [&str; 6] = ["don't", "dont", "don’t", "never", "not", "without"];
@@ -54,6 +56,8 @@ const DEALS: [&str; 6] = ["attention", "care", "clean", "handle", "sort", "tidy"
 const CALLED: usize = 8;
 /// How far from its noun a name may be, in words.
 const NEAR: usize = 2;
+/// Longest quotation, in bytes.
+const QUOTED: usize = 512;
 /// Shortest name by which a row is recognised.
 const SHORT: usize = 4;
 /// Fewest digits of a number that is a name wherever it stands.
@@ -92,13 +96,13 @@ impl Named {
     /// case.
     pub fn covers(&self, kinds: &[&str], target: &str) -> Option<bool> {
         let target = normal(target);
-        let groups: Vec<Vec<Name>> = self.sentences.iter().flat_map(|words| groups(words, kinds)).collect();
-        if groups.is_empty() {
-            return None;
-        }
-        let exact = groups.iter().flatten().any(|name| is_same(&name.text, &target));
+        let sentences = self.sentences.iter().map(|words| groups(words, kinds)).filter(|groups| !groups.is_empty());
         let partly = |group: &Vec<Name>| group.iter().any(|name| name.part && is_part(&name.text, &target));
-        Some(exact || groups.iter().all(partly))
+        // one sentence is enough: a later message may name another target
+        let covers = |groups: Vec<Vec<Name>>| {
+            groups.iter().flatten().any(|name| is_same(&name.text, &target)) || groups.iter().all(partly)
+        };
+        sentences.map(covers).reduce(|one, other| one || other)
     }
 
     /// Whether the request asks to end a target that it names: the verb before the name says so ("cancel job 12"), or it
@@ -124,14 +128,11 @@ impl Named {
 
     /// The paths of files that the request asks to delete.
     pub fn deleted_files(&self) -> Vec<String> {
-        let verbs = ["delete", "erase", "remove", "rm", "shred", "trash", "unlink", "wipe"];
         let mut found = Vec::new();
         for words in &self.sentences {
-            let Some(verb) = words.iter().position(|word| verbs.contains(&word.text.to_lowercase().as_str())) else {
-                continue;
+            let file = |(at, word): &(usize, &Word)| {
+                is_file(&word.text) && is_ended(words, *at) && !is_placed(words, *at, &["for"])
             };
-            let file =
-                |(at, word): &(usize, &Word)| *at > verb && is_file(&word.text) && !is_placed(words, *at, &["for"]);
             found.extend(words.iter().enumerate().filter(file).map(|(_, word)| word.text.clone()));
         }
         found
@@ -324,6 +325,7 @@ fn sentences(request: &str) -> Vec<Vec<Word>> {
         });
         let quoted = quote.zip(closing).and_then(|(open, close)| {
             let inner = rest.get(open.len_utf8()..)?;
+            let inner = inner.get(..inner.floor_char_boundary(inner.len().min(QUOTED)))?;
             // an apostrophe within a word closes nothing
             let ends = |(at, _): &(usize, &str)| {
                 inner.get(at + close.len_utf8()..).is_none_or(|after| !after.starts_with(char::is_alphanumeric))
@@ -373,6 +375,10 @@ mod tests {
         assert_eq!(covers("Cancel job 4411 on the cluster c-2, please", "job", "4411"), Some(true));
         assert_eq!(covers("Cancel job 4411", "job", "4412"), Some(false));
         assert_eq!(covers("Cancel jobs 12 and 13.", "job", "13"), Some(true));
+        assert_eq!(
+            covers("Cancel jobs for ticket 48. Now cancel those for ticket 49: the jobs of `49`", "job", "a-48"),
+            Some(true)
+        );
         let range = "clean up my stale login-form branches for ticket range `48xx`";
         assert_eq!(covers(range, "branch", "ann/login-form-4827-old"), Some(true));
         assert_eq!(covers(range, "branch", "team/login-form-shared"), Some(false));
@@ -420,6 +426,7 @@ mod tests {
         assert_eq!(files("Remove build/trace_1.log, it is large"), ["build/trace_1.log"]);
         assert_eq!(files("Delete old.log and new.log from /var/log"), ["old.log", "new.log"]);
         assert!(files("Remove the unused import from src/a.py").is_empty());
+        assert!(files("Remove the bug in foo, then run a.py").is_empty());
         assert!(files("Fix src/a.py").is_empty() && files("delete version 1.8").is_empty());
     }
 }

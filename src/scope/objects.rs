@@ -29,7 +29,7 @@ const GRAVE: [&str; 18] = [
 ];
 /// Longest name, in bytes, and most objects of an action.
 const LONGEST: usize = 80;
-const MOST: usize = 64;
+const MOST: usize = 16;
 
 /// One thing that an action changes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -255,7 +255,7 @@ const OBJECTS: [&str; 20] = [
     "volume",
 ];
 
-/// Whether the request asks to end the thing that has this name. `kinds`: what it may be; none: any.
+/// Whether the request asks to end the thing that has this name. `kinds`: the kinds of thing that it may be, in the singular; empty for any of [`OBJECTS`].
 fn names_object(request: &str, name: &str, kinds: &[&str]) -> bool {
     let named = Named::of(request);
     let kinds = if kinds.is_empty() { &OBJECTS[..] } else { kinds };
