@@ -8,6 +8,7 @@ use super::read::{Piece, Seen};
 use super::spans::{Words, holds, identifying, overlap, plain, stem, stems};
 use super::taint::{is_link, is_step, tainted};
 use super::unasked::{Unasked, unasked};
+use super::unknown::unknown;
 use super::voices::Voices;
 use super::weight::Weight;
 use crate::effect::{Verb, tool_call::class};
@@ -57,6 +58,9 @@ pub(super) async fn weigh(
 ) -> Result<Alignment, EmbedError> {
     let asked = plain(request);
     let voices = Voices::of(claim, request, seen);
+    if asked.is_empty() {
+        return Ok(if is_step(claim, seen) { Alignment::NoInstructions } else { unknown(claim, seen, &voices).await });
+    }
     let found = ordered(claim, (request, &asked), seen, &voices, embedder).await?;
     if !matches!(found, Alignment::NoInstructions | Alignment::Explained { .. }) || is_step(claim, seen) {
         return Ok(found);
@@ -81,9 +85,6 @@ async fn ordered(
     }
     if let Some((value, quote, named)) = tainted(claim, asked, seen, voices).await {
         return Ok(Alignment::Tainted { value, quote, delegated: named || voices.all && claim.reads });
-    }
-    if asked.is_empty() {
-        return Ok(Alignment::Undetermined { why: "the user's request is unknown", quote: first.clone() });
     }
     if claim.typed {
         return typed(claim, request, seen, embedder).await;

@@ -227,14 +227,22 @@ fn imperative(sentence: &str) -> bool {
 /// Whether a sentence speaks to an agent as its user or its system would: it names the reader as a machine, refers to a
 /// task that somebody gave it, or sets instructions aside. True if the pattern does not compile, which a test rules out.
 pub(super) fn poses(sentence: &str) -> bool {
+    static DUTY: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let pattern = r"(?xi-u) NAME[^.!?]{0,24}?\b(?:must|should|shall|has\ to|have\ to|needs?\ to|please|is\ required|
+            are\ required|may\ only)\b";
+        Regex::new(&pattern.replace("NAME", NAME)).ok()
+    });
     const NAME: &str = r"\b(?:(?:ai|a\.i\.|artificial\ intelligence)\s+(?:model|agent|assistant|system|bot|chatbot|helper|tool)s?|language\ models?|llms?|chatbots?|gpt-?\d[\w.]*|chatgpt|claude|gemini|copilot|assistants?)\b";
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let pattern = r#"(?xi-u)
             (?:^|["'>*_\[(])\s*(?:dear\ |hey\ |hi\ |hello\ |attention,?\ )?NAME\s*[:,]
-            | (?:^|["'>*_(\[])\s*(?:[\w-]+[-\ ])?agents?\s*:\s+(?:\S+\s+){5}
+            | (?:^|["'>*_(\[]|//|\#)\s*(?:[\w-]+[-\ ])?agents?\s*:\s+(?:\S+\s+){5}
+            | (?:<!--|/\*)\s*(?:[\w-]+[-\ ])?agents?\s*: | \b(?:to|for)\ (?:the\ |all\ |any\ |our\ )*(?:agents|bots)\s*:
+            | \bif\ you(?:'re|\ are|\ happen\ to\ be)\ (?:\w+\ ){0,3}?(?:NAME|agents?|models?|bots?)\b
+            | \bif\ (?:an?|any|some|the)\ (?:\w+\ )?(?:NAME|agents?|bots?)\ (?:is|are|has|reads?|sees?|finds?|opens?|process\w*)\b
+            | \b(?:would|could|can|will|might)\ (?:the|any|an?|our|this|whichever)\ (?:\w+\ )?(?:NAME|agents?|bots?)\b
             | \b(?:you|dear|hey|hi|hello|attention)[,:]?\s+(?:the\ |all\ |any\ |an?\ |our\ |as\ )*(?:NAME|agents?\b|models?\b|bots?\b)
             | \b(?:to|for)\ (?:the\ |all\ |any\ |an?\ |our\ |you,?\ )*NAME\s*(?:[:,(]|who\b|that\b|reading\b|processing\b)
-            | NAME[^.!?]{0,24}?\b(?:must|should|shall|has\ to|have\ to|needs?\ to|please|is\ required|are\ required|may\ only)\b
             | \b(?:you|your)\b[^.!?]{0,20}\b(?:assistant|agent)\b
             | \b(?:info|information|instructions?|message|note|notice|remark|reminder)\ (?:for|to)\ [\w\ ]{0,30}?
               \b(?:agents?|ai|automation|bots?|crawlers?|readers?|software|systems?|whoever|whatever|whomever|anyone)\b
@@ -255,6 +263,7 @@ pub(super) fn poses(sentence: &str) -> bool {
             | \b(?:asistente|assistant|assistente|agente|modèle|modelo|modello)\ (?:de\ )?(?:ia|inteligencia\ artificial|virtual[e]?)\b
             | \b(?:ignor\w*|vergiss|olvida|oublie[zr]?|dimentica|esqueça|negeer|zignoruj)\b[^.!?]{0,40}
               \b(?:anweisung|instruc|instruktion|istruzion|instruç|polece)\w*
+            | \b(?:liebe|hallo|estimada|querida|hola|chère|bonjour|cara|ciao|olá|beste|droga|szanowna)\ (?:ki|ia|ai|si)\b
             | \b(?:sistema|système)\ (?:automático|automatique|automatico)\b | \bautomatisches?\ system\b
             | игнорир\w* | 人工智能 | 忽略 | 無視 | アシスタント
             | </?\s*(?:information|system|instructions?|important|admin|user|assistant|prompt|tool)\b
@@ -262,7 +271,15 @@ pub(super) fn poses(sentence: &str) -> bool {
             "#;
         Regex::new(&pattern.replace("NAME", NAME)).ok()
     });
+    // "drafts by the assistant have to be read by a person"
+    let is_subject = |at: usize| {
+        let before = sentence.get(..at).unwrap_or_default();
+        let mut words =
+            before.split_whitespace().rev().skip_while(|word| ["the", "an", "any", "our", "your"].contains(word));
+        words.next().is_none_or(|word| !["about", "by", "for", "from", "in", "of", "on", "to"].contains(&word))
+    };
     PATTERN.as_ref().is_none_or(|pattern| pattern.is_match(sentence.as_bytes()))
+        || DUTY.as_ref().is_none_or(|duty| duty.find_iter(sentence.as_bytes()).any(|found| is_subject(found.start())))
 }
 
 /// Whether the request delegates the decision to a text: "follow the steps in the notice".

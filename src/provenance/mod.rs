@@ -36,13 +36,14 @@
 //!    for another thing than the request is about. On the other hand, a call that the request asks for by its verb or its
 //!    object, and of which no instruction has a value, is not compared by meaning.
 //! 9. A request of the user is legitimate even if an attacker once asked for the same: without an instruction in the
-//!    observations, and with a request that explains the action, nothing is judged here. Without a request, alignment is
-//!    not judged and a person is asked.
+//!    observations, and with a request that explains the action, nothing is judged here.
+//! 10. **Without a request** (`unknown`), a person is asked about an action that a text may have ordered: one that speaks to
+//!    an agent, is to be obeyed because it is read, or wants nobody to be asked.
 //!
 //! This module knows no tool, page or phrase of a benchmark. Limits: delegation is grammar of English requests; one in
 //! another form delegates nothing. What a request asks for is read from its verbs, in other languages from a short list. A
-//! link within a message, an amount, and a setting of the kind that was asked for are not compared with rivals. An instruction in another language is found by its words of politeness and by few verbs.
-//! A plain order within a delegated record, for the kind of action that it was named for, cannot be told from the rest of
+//! link within a message, an amount, and a setting of the kind that was asked for are not compared with rivals. An instruction in another language
+//! is found by its words of politeness and by few verbs. A plain order within a delegated record, for the kind of action that it was named for, cannot be told from the rest of
 //! the record. An instruction that resembles the request and names nothing specific cannot be distinguished from it.
 
 mod align;
@@ -58,6 +59,7 @@ mod rival;
 mod spans;
 mod taint;
 mod unasked;
+mod unknown;
 mod voices;
 mod weight;
 

@@ -145,11 +145,7 @@ fn signals(report: Report, (source, age): (&Arc<str>, usize), record: Arc<Record
         let poses = signal.covert
             || matches!(
                 signal.family,
-                Family::Override
-                    | Family::Role
-                    | Family::FakeBlock
-                    | Family::SchemaManipulation
-                    | Family::AnswerDictation
+                Family::Override | Family::Role | Family::FakeBlock | Family::SchemaManipulation
             );
         let known = |p: &&mut Piece| p.order && (p.text.contains(&signal.text) || signal.text.contains(&p.text));
         let mut found = false;
@@ -160,7 +156,9 @@ fn signals(report: Report, (source, age): (&Arc<str>, usize), record: Arc<Record
         if !found {
             let (text, plain, source) = (signal.text.clone(), plain(&signal.text), Arc::clone(source));
             let record = Arc::clone(&record);
-            let (hostile, order, near, object) = (true, true, true, true);
+            // one that dictates an answer orders no action
+            let hostile = poses || signal.family != Family::AnswerDictation;
+            let (order, near, object) = (true, true, true);
             seen.pieces.push(Piece { text, plain, source, record, age, hostile, order, near, object });
         }
         seen.signals.push((Arc::clone(source), signal.family, signal.text));
