@@ -1,5 +1,8 @@
 //! SHA-256 digests as hexadecimal text.
 
+use serde_json::Value;
+use std::collections::BTreeMap;
+
 /// The bytes as lower-case hexadecimal text.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
@@ -24,4 +27,16 @@ pub(crate) fn digest<const N: usize>(parts: [Vec<u8>; N]) -> String {
         hash.update(part);
     }
     finish(hash)
+}
+
+/// The same value with the keys of each object sorted.
+pub(crate) fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let ordered: BTreeMap<&String, Value> = fields.iter().map(|(key, value)| (key, sorted(value))).collect();
+            Value::Object(ordered.into_iter().map(|(key, value)| (key.clone(), value)).collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        other => other.clone(),
+    }
 }

@@ -161,5 +161,5 @@ pub use action::{Action, Context, Identity, Observation};
 pub use guard::Guard;
 pub use store::StoreError;
 
-pub(crate) use digest::{digest, hex};
+pub(crate) use digest::{digest, hex, sorted};
 pub use verdict::{Decision, Verdict};

@@ -3,13 +3,17 @@
 //! 1. [`Event::parse`] parses the event; each host has its own names for the same fields.
 //! 2. [`Event::kind`] classifies it: before a call, after a call, a prompt of the user, or irrelevant.
 //! 3. [`Event::actions`] translates a call into actions of the engine (`event/calls.rs`).
-//! 4. [`Event::observation`] extracts the text that a call has returned to the agent.
+//! 4. [`Event::returned`] extracts what a call has returned to the agent.
 
 mod calls;
+
+#[cfg(feature = "mcp")]
+pub(crate) use calls::resolve;
 
 use super::{Host, transcript};
 use crate::action::Observation;
 use crate::session::Author;
+use crate::untrusted::Content;
 use calls::CONVERSATION_TOOLS;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -131,6 +135,15 @@ impl Raw {
         };
         (self.tool_name, self.tool_input) = (Some(tool.to_owned()), Some(input));
     }
+}
+
+/// What a call has returned to the agent.
+#[derive(Debug, Default)]
+pub struct Returned {
+    /// Its text; `None` if there is none.
+    pub observation: Option<Observation>,
+    /// What of it is not text, such as an image; `None` if all is.
+    pub unread: Option<String>,
 }
 
 /// One event of a host.
@@ -269,25 +282,24 @@ impl Event {
         }
     }
 
-    /// The text that the call has returned to the agent; `None` if there is none, or if the tool returns only what the
-    /// agent itself has written.
+    /// What the call has returned to the agent; `None` if the tool returns only what the agent itself has written.
     #[must_use]
-    pub fn observation(&self) -> Option<Observation> {
+    pub fn returned(&self) -> Option<Returned> {
         if self.returns_own() {
             return None;
         }
-        let said = |value: &Value| match value {
-            Value::String(text) => text.clone(),
-            other => words(other),
-        };
         let both = [self.raw.tool_response.as_ref(), self.raw.error.as_ref()];
-        let text = both.into_iter().flatten().map(said).collect::<Vec<_>>().join("\n");
+        let said = both.into_iter().flatten().cloned().collect();
+        let content = Content::of(&Value::Array(said));
         let from = self.raw.tool_input.as_ref().and_then(|input| {
             ["url", "file_path", "path", "command", "cmd", "query"].iter().find_map(|key| input.get(*key)?.as_str())
         });
         let tool = self.tool();
         let source = from.map_or_else(|| tool.to_owned(), |from| format!("{tool} {}", first(from, 200)));
-        (!text.trim().is_empty()).then_some(Observation { source, text: text.into() })
+        let unread = content.unread().map(|what| format!("{what} that {source} has returned"));
+        let text = content.text.trim_end();
+        let observation = (!text.trim().is_empty()).then(|| Observation { source, text: text.into() });
+        Some(Returned { observation, unread })
     }
 
     /// Recovers session id and text from an event after a call that cannot be parsed: the whole text counts as an
@@ -304,29 +316,6 @@ impl Event {
         let plain = text.replace("\\n", "\n").replace("\\\"", "\"");
         Some((session, Observation { source: "an event that cannot be read".to_owned(), text: plain.into() }))
     }
-}
-
-/// All strings of a value, one per line, except the encoded bytes of images and audio, which are not text.
-pub(crate) fn words(value: &Value) -> String {
-    let mut text = String::new();
-    let mut open = vec![value];
-    while let Some(value) = open.pop() {
-        match value {
-            Value::String(part) => {
-                text.push_str(part);
-                text.push('\n');
-            }
-            Value::Array(items) => open.extend(items.iter().rev()),
-            Value::Object(fields) => {
-                let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default();
-                let media = matches!(kind, "image" | "audio") && fields.contains_key("mimeType");
-                let said = fields.iter().filter(|(key, _)| !(media && *key == "data"));
-                open.extend(said.map(|(_, value)| value).rev());
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-    text
 }
 
 fn first(text: &str, most: usize) -> &str {

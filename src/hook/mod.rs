@@ -20,14 +20,14 @@ pub mod trust;
 
 pub use answer::Answer;
 #[cfg(feature = "mcp")]
-pub(crate) use event::words;
-pub use event::{Event, EventError, Kind, MOST_BYTES};
+pub(crate) use event::resolve;
+pub use event::{Event, EventError, Kind, MOST_BYTES, Returned};
 pub use host::{Host, UnknownHost};
 
 use crate::Guard;
 use crate::action::{Context, Identity};
 use crate::machine::Environment;
-use crate::session::{Call, OnAsk, SessionError, Sessions};
+use crate::session::{Author, Call, OnAsk, SessionError, Sessions};
 use crate::verdict::Verdict;
 
 /// Why no decision could be made. The call must not run then.
@@ -105,9 +105,13 @@ pub fn note(sessions: &Sessions, event: &Event, environment: Option<&Environment
         Kind::UserPrompt if event.prompt().trim_start().starts_with('<') => {}
         Kind::UserPrompt => sessions.prompt(&event.session(), event.prompt())?,
         Kind::PostToolUse => {
-            let observation = event.observation();
-            let returned = observation.as_ref().zip(event.author());
-            sessions.close(&event.session(), &event.call(), returned, environment)?;
+            let Returned { observation, unread } = event.returned().unwrap_or_default();
+            let author = event.author();
+            // before the call is closed: until then, its result counts as unread
+            if let Some(what) = unread.filter(|_| author == Some(Author::Anyone)) {
+                sessions.unread(&event.session(), &what)?;
+            }
+            sessions.close(&event.session(), &event.call(), observation.as_ref().zip(author), environment)?;
         }
     }
     Ok(())

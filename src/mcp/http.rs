@@ -9,6 +9,7 @@
 //! 4. The listed tools are tracked per session (`Mcp-Session-Id`). Observations apply to all clients: the server
 //!    chooses session ids, and must not be able to discard observations by choosing a new one.
 //! 5. Redirects are not followed.
+//! 6. If the server does not answer, or not with a message, the client gets an error with the id of its request.
 
 use super::stdio::{LONGEST, WireError};
 use super::{Fate, House, Proxy, message, sse};
@@ -178,6 +179,14 @@ struct Under {
     headers: HeaderMap,
 }
 
+impl Under {
+    /// The answer to a request that the server has not answered.
+    async fn failed(&self, id: &Value, says: &str) -> Response {
+        self.proxy.lock().await.forget(&self.exchange, id);
+        problem(StatusCode::BAD_GATEWAY, id, says)
+    }
+}
+
 impl Drop for Under {
     fn drop(&mut self) {
         if self.exchange.is_empty() {
@@ -218,7 +227,12 @@ async fn post(under: Under, body: &Bytes) -> Response {
     if let Some(says) = at_odds(&under.headers, line) {
         return problem(StatusCode::BAD_REQUEST, &Value::Null, &says);
     }
-    let fate = under.proxy.lock().await.from_client(&under.exchange, line).await;
+    let mut fate = under.proxy.lock().await.from_client(&under.exchange, line).await;
+    if let Fate::Learn(list) = fate {
+        // a list that does not come leaves the tool unlisted
+        let _ = tokio::time::timeout(CONNECTING, learn(&under, list)).await;
+        fate = under.proxy.lock().await.again(&under.exchange, line).await;
+    }
     match fate {
         Fate::Pass => send(under, Method::POST, line.to_owned()).await,
         Fate::Instead(message) => send(under, Method::POST, message.to_string()).await,
@@ -227,8 +241,47 @@ async fn post(under: Under, body: &Bytes) -> Response {
             let status = if unread { StatusCode::BAD_REQUEST } else { StatusCode::OK };
             (status, axum::Json(answer)).into_response()
         }
-        Fate::Answer(None) => StatusCode::ACCEPTED.into_response(),
+        Fate::Answer(None) | Fate::Learn(_) => StatusCode::ACCEPTED.into_response(),
     }
+}
+
+/// Lets the server list its tools, page by page, as the client would.
+async fn learn(under: &Under, mut list: Value) -> Result<(), WireError> {
+    let mut headers = under.headers.clone();
+    headers.remove("mcp-name");
+    if headers.contains_key("mcp-method") {
+        headers.insert("mcp-method", header::HeaderValue::from_static("tools/list"));
+    }
+    loop {
+        let request = under.front.ask(Method::POST, &headers).body(list.to_string());
+        let response = request.send().await.map_err(std::io::Error::other)?;
+        let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let mut next = None;
+        if kind.to_ascii_lowercase().starts_with("text/event-stream") {
+            let mut input = StreamReader::new(response.bytes_stream().map_err(std::io::Error::other));
+            while next.is_none() && under.proxy.lock().await.is_learning(&under.exchange) {
+                let Some(event) = sse::next(&mut input).await? else { break };
+                next = page(under, &event.data).await?;
+            }
+        } else {
+            next = page(under, &whole(response).await?).await?;
+        }
+        match next {
+            Some(more) => list = more,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Hands a message of the server to the proxy while its tools are listed. Returns the request for the next page.
+async fn page(under: &Under, text: &str) -> Result<Option<Value>, WireError> {
+    let fate = under.proxy.lock().await.from_server(&under.exchange, text)?;
+    let Fate::Answer(Some(answer)) = fate else { return Ok(None) };
+    if answer.get("method").is_some() {
+        return Ok(Some(answer));
+    }
+    under.front.refuse(&under.headers, &answer);
+    Ok(None)
 }
 
 /// A description of a header that does not match the body, if there is one.
@@ -256,12 +309,13 @@ fn decoded(value: &str) -> Option<String> {
 }
 
 async fn send(under: Under, method: Method, body: String) -> Response {
+    let id = serde_json::from_str::<Value>(&body).ok().and_then(|message| message.get("id").cloned());
+    let id = id.unwrap_or_default();
     let response = match under.front.ask(method, &under.headers).body(body).send().await {
         Ok(response) => response,
         Err(why) => {
-            let says =
-                format!("{} does not answer: {}", under.front.inner.house.server, root_cause(&why.without_url()));
-            return problem(StatusCode::BAD_GATEWAY, &Value::Null, &says);
+            let server = under.front.inner.house.server();
+            return under.failed(&id, &format!("{server} does not answer: {}", root_cause(&why.without_url()))).await;
         }
     };
     let (status, mut headers) = (response.status(), passing(response.headers()));
@@ -273,20 +327,20 @@ async fn send(under: Under, method: Method, body: String) -> Response {
     }
     let text = match whole(response).await {
         Ok(text) => text,
-        Err(why) => return problem(StatusCode::BAD_GATEWAY, &Value::Null, &why.to_string()),
+        Err(why) => return under.failed(&id, &why.to_string()).await,
     };
     let is_message = matches!(serde_json::from_str::<Value>(&text), Ok(Value::Object(_)));
     if !status.is_success()
-        && let Err(why) = under.proxy.lock().await.said("an error", &text)
+        && let Err(why) = under.front.inner.house.said("an error", &text)
     {
-        return problem(StatusCode::BAD_GATEWAY, &Value::Null, &why.to_string());
+        return under.failed(&id, &why.to_string()).await;
     }
     let passed = match (is_message, text.trim().is_empty(), status.is_success()) {
         (true, ..) => passed(&under, &text).await.map(Option::unwrap_or_default),
         (false, true, _) => Ok(String::new()),
         // a client might find a message in it that the proxy has not seen
         (false, false, true) => {
-            return problem(StatusCode::BAD_GATEWAY, &Value::Null, "the server's answer is not a JSON-RPC message");
+            return under.failed(&id, "the server's answer is not a JSON-RPC message").await;
         }
         (false, false, false) => {
             headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("text/plain; charset=utf-8"));
@@ -295,7 +349,7 @@ async fn send(under: Under, method: Method, body: String) -> Response {
     };
     match passed {
         Ok(body) => (status, headers, body).into_response(),
-        Err(why) => problem(StatusCode::BAD_GATEWAY, &Value::Null, &why.to_string()),
+        Err(why) => under.failed(&id, &why.to_string()).await,
     }
 }
 
@@ -330,7 +384,7 @@ async fn passed(under: &Under, text: &str) -> Result<Option<String>, WireError> 
             under.front.refuse(&under.headers, &answer);
             None
         }
-        Fate::Answer(None) => None,
+        Fate::Answer(None) | Fate::Learn(_) => None,
     })
 }
 

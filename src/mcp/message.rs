@@ -202,3 +202,8 @@ pub(super) fn blocked(id: &Value, why: &str) -> Value {
 pub(super) fn error(id: &Value, code: i32, says: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": format!("agrail: {says}")}})
 }
+
+/// The answer to a request that the server has left open.
+pub(super) fn ended(id: &Value) -> Value {
+    error(id, -32000, "the server has ended without an answer to this request")
+}

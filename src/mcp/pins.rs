@@ -1,6 +1,6 @@
 //! Pins the tools of a server: detects a tool whose description or schema has changed since the server first listed it.
 
-use crate::injection::Detector;
+use crate::injection::{Detector, Family, Signal};
 use crate::provenance::addresses;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -9,6 +9,13 @@ use std::path::{Path, PathBuf};
 
 /// Largest accepted file of pins, in bytes.
 const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// What belongs to the description of a tool: what the agent is, and what it is to tell the user.
+const OF_TOOL: [Family; 2] = [Family::AnswerDictation, Family::Role];
+/// What belongs to the introduction of a server: also which of its tools are to be used for what, and for whom it is
+/// written.
+pub(super) const OF_SERVER: [Family; 4] =
+    [Family::AnswerDictation, Family::Role, Family::ToolOrder, Family::UrgencyAuthority];
 
 /// Why tools cannot be compared with their pins.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +49,7 @@ impl Tool {
 
     /// Digest of the server's whole entry for the tool; the order of keys does not matter.
     fn digest(&self) -> String {
-        crate::digest([sorted(&self.description).to_string().into_bytes()])
+        crate::digest([crate::sorted(&self.description).to_string().into_bytes()])
     }
 
     /// All strings in its entry (description, schema and other fields), one per line.
@@ -64,16 +71,29 @@ impl Tool {
         all
     }
 
-    /// A prompt injection in its entry, if there is one: an excerpt of at most 160 characters.
+    /// A prompt injection in its entry, if there is one ([`orders`]).
     #[must_use]
     pub fn orders(&self) -> Option<String> {
-        let all = self.text();
-        let report = Detector::rules().scan(&all);
-        let signal = report.signals.iter().find(|signal| report.flagged && !signal.text.trim().is_empty());
-        let spoken =
-            || all.split(['.', '\n']).find(|sentence| addresses(sentence) && secretive(sentence)).map(str::to_owned);
-        signal.map(|signal| signal.text.clone()).or_else(spoken).map(|text| text.chars().take(160).collect())
+        orders(&self.text(), &OF_TOOL)
     }
+
+    /// Whether the tool says of itself that it works on a closed set of things, such as the files of a project, and not
+    /// on whatever the world contains.
+    pub(super) fn is_closed(&self) -> bool {
+        self.description.pointer("/annotations/openWorldHint").and_then(Value::as_bool) == Some(false)
+    }
+}
+
+/// A prompt injection in what a server says of itself or of a tool: an excerpt of at most 160 characters. Such a text
+/// speaks to an agent by its nature, and may say what belongs to it; it must not demand secrets, set other instructions
+/// aside, keep something from the user, or hide what it says. `own`: what belongs to it.
+pub(super) fn orders(text: &str, own: &[Family]) -> Option<String> {
+    let report = Detector::rules().scan(text);
+    let of_itself = |signal: &&Signal| own.contains(&signal.family) && !signal.covert || signal.text.trim().is_empty();
+    let signal = report.signals.iter().find(|signal| report.flagged && !of_itself(signal));
+    let spoken =
+        || text.split(['.', '\n']).find(|sentence| addresses(sentence) && secretive(sentence)).map(str::to_owned);
+    signal.map(|signal| signal.text.clone()).or_else(spoken).map(|text| text.chars().take(160).collect())
 }
 
 /// Whether a sentence demands secrecy from the user, or precedence over other tools.
@@ -82,18 +102,6 @@ fn secretive(sentence: &str) -> bool {
     ["do not tell", "don't tell", "do not mention", "without telling", "before using any other tool", "not inform"]
         .iter()
         .any(|words| lower.contains(words))
-}
-
-/// The same value with the keys of each object sorted.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let ordered: BTreeMap<&String, Value> = fields.iter().map(|(key, value)| (key, sorted(value))).collect();
-            Value::Object(ordered.into_iter().map(|(key, value)| (key.clone(), value)).collect())
-        }
-        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-        other => other.clone(),
-    }
 }
 
 /// The pins of all servers in one JSON file: server, tool, digest.

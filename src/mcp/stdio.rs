@@ -1,6 +1,6 @@
 //! The proxy over standard input and output: each message is a line.
 
-use super::{Fate, Proxy, ProxyError};
+use super::{Fate, Proxy, ProxyError, message};
 use serde_json::Value;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
@@ -37,7 +37,14 @@ pub enum WireError {
     Proxy(#[from] ProxyError),
 }
 
-type Shared<W> = Arc<Mutex<W>>;
+/// The connection with one client and its server.
+struct Wire {
+    proxy: Mutex<Proxy>,
+    to_server: Mutex<Option<ChildStdin>>,
+    to_client: Mutex<tokio::io::Stdout>,
+    /// Messages of the client that wait until the server has listed its tools.
+    held: Mutex<Vec<String>>,
+}
 
 /// Starts `server` (a program and its arguments) and relays between it and this process's standard input and output,
 /// until either side ends. Returns the server's exit status; `None` if it did not exit in time.
@@ -56,17 +63,25 @@ pub async fn between(proxy: Proxy, server: &[String]) -> Result<Option<ExitStatu
     let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(WireError::Io(std::io::Error::other("cannot open pipes to the server")));
     };
-    let proxy = Arc::new(Mutex::new(proxy));
-    let to_server = Arc::new(Mutex::new(Some(input)));
-    let to_client = Arc::new(Mutex::new(tokio::io::stdout()));
-    let up = tokio::spawn(client(Arc::clone(&proxy), Arc::clone(&to_server), Arc::clone(&to_client)));
-    let mut down = std::pin::pin!(server_side(&proxy, &to_server, &to_client, BufReader::new(output)));
+    let wire = Arc::new(Wire {
+        proxy: Mutex::new(proxy),
+        to_server: Mutex::new(Some(input)),
+        to_client: Mutex::new(tokio::io::stdout()),
+        held: Mutex::default(),
+    });
+    let client = Arc::clone(&wire);
+    let up = tokio::spawn(async move { client.up().await });
+    let mut down = std::pin::pin!(wire.down(BufReader::new(output)));
     tokio::select! {
-        ended = &mut down => ended?,
+        ended = &mut down => {
+            // the client may be gone, too
+            let _ = wire.end().await;
+            ended?;
+        }
         // the client has disconnected: closing the server's input tells the server, which may still answer
         ended = up => {
             ended.map_err(std::io::Error::other)??;
-            to_server.lock().await.take();
+            wire.to_server.lock().await.take();
             match tokio::time::timeout(ENDING, down).await {
                 Ok(ended) => ended?,
                 Err(_) => child.start_kill()?,
@@ -76,52 +91,85 @@ pub async fn between(proxy: Proxy, server: &[String]) -> Result<Option<ExitStatu
     Ok(tokio::time::timeout(ENDING, child.wait()).await.ok().transpose()?)
 }
 
-async fn client(
-    proxy: Shared<Proxy>,
-    to_server: Shared<Option<ChildStdin>>,
-    to_client: Shared<tokio::io::Stdout>,
-) -> Result<(), WireError> {
-    let mut input = BufReader::new(tokio::io::stdin());
-    while let Some(line) = line(&mut input).await? {
-        let fate = proxy.lock().await.from_client("", &line).await;
+impl Wire {
+    /// Relays what the client says.
+    async fn up(&self) -> Result<(), WireError> {
+        let mut input = BufReader::new(tokio::io::stdin());
+        while let Some(line) = line(&mut input).await? {
+            let fate = self.proxy.lock().await.from_client("", &line).await;
+            self.obey(line, fate).await?;
+        }
+        Ok(())
+    }
+
+    /// Relays what the server says.
+    async fn down(&self, mut output: impl AsyncBufRead + Unpin) -> Result<(), WireError> {
+        while let Some(line) = line(&mut output).await? {
+            // a message that cannot be recorded must not be forwarded: the connection ends
+            let fate = self.proxy.lock().await.from_server("", &line)?;
+            match fate {
+                Fate::Pass => write(&mut *self.to_client.lock().await, &line).await?,
+                Fate::Instead(message) => self.say(&message).await?,
+                Fate::Answer(Some(answer)) => self.pass(&answer.to_string()).await?,
+                Fate::Answer(None) | Fate::Learn(_) => {}
+            }
+            self.release().await?;
+        }
+        Ok(())
+    }
+
+    /// What becomes of a message of the client.
+    async fn obey(&self, line: String, fate: Fate) -> Result<(), WireError> {
         match fate {
-            Fate::Pass => pass(&to_server, &line).await?,
-            Fate::Instead(message) => pass(&to_server, &message.to_string()).await?,
-            Fate::Answer(Some(answer)) => say(&to_client, &answer).await?,
-            Fate::Answer(None) => {}
+            Fate::Pass => self.pass(&line).await,
+            Fate::Instead(message) => self.pass(&message.to_string()).await,
+            Fate::Answer(Some(answer)) => self.say(&answer).await,
+            Fate::Answer(None) => Ok(()),
+            Fate::Learn(list) => {
+                self.held.lock().await.push(line);
+                self.pass(&list.to_string()).await
+            }
         }
     }
-    Ok(())
-}
 
-async fn server_side(
-    proxy: &Shared<Proxy>,
-    to_server: &Shared<Option<ChildStdin>>,
-    to_client: &Shared<tokio::io::Stdout>,
-    mut output: impl AsyncBufRead + Unpin,
-) -> Result<(), WireError> {
-    while let Some(line) = line(&mut output).await? {
-        // a message that cannot be recorded must not be forwarded: the connection ends
-        let fate = proxy.lock().await.from_server("", &line)?;
-        match fate {
-            Fate::Pass => write(&mut *to_client.lock().await, &line).await?,
-            Fate::Instead(message) => say(to_client, &message).await?,
-            Fate::Answer(Some(answer)) => pass(to_server, &answer.to_string()).await?,
-            Fate::Answer(None) => {}
+    /// Handles the messages that have waited, once the server has listed its tools.
+    async fn release(&self) -> Result<(), WireError> {
+        if self.held.lock().await.is_empty() || self.proxy.lock().await.is_learning("") {
+            return Ok(());
         }
+        let held = std::mem::take(&mut *self.held.lock().await);
+        for line in held {
+            let fate = self.proxy.lock().await.again("", &line).await;
+            self.obey(line, fate).await?;
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-async fn pass(to_server: &Shared<Option<ChildStdin>>, line: &str) -> Result<(), WireError> {
-    match to_server.lock().await.as_mut() {
-        Some(server) => write(server, line).await,
-        None => Ok(()),
+    /// Answers what the server has not answered before it ended.
+    async fn end(&self) -> Result<(), WireError> {
+        self.to_server.lock().await.take();
+        let held = std::mem::take(&mut *self.held.lock().await);
+        let held = held.iter().filter_map(|line| message::parse(line).ok()?.get("id").cloned());
+        for id in self.proxy.lock().await.unanswered().into_iter().chain(held) {
+            self.say(&message::ended(&id)).await?;
+        }
+        Ok(())
     }
-}
 
-async fn say(to_client: &Shared<tokio::io::Stdout>, message: &Value) -> Result<(), WireError> {
-    write(&mut *to_client.lock().await, &message.to_string()).await
+    async fn pass(&self, line: &str) -> Result<(), WireError> {
+        let mut input = self.to_server.lock().await;
+        if let Some(server) = input.as_mut()
+            && write(server, line).await.is_err()
+        {
+            // the server has ended, which its output tells as well
+            input.take();
+        }
+        Ok(())
+    }
+
+    async fn say(&self, message: &Value) -> Result<(), WireError> {
+        write(&mut *self.to_client.lock().await, &message.to_string()).await
+    }
 }
 
 async fn write(out: &mut (impl AsyncWrite + Unpin), line: &str) -> Result<(), WireError> {

@@ -1,6 +1,6 @@
 //! Judges a call in the light of its session, and records it as open before it runs.
 
-use super::{Author, Open, SessionError, Sessions};
+use super::{Author, Begun, Open, SessionError, Sessions, origin, sent};
 use crate::Guard;
 use crate::action::{Action, Context};
 use crate::verdict::{Decision, Footprint, Verdict};
@@ -81,11 +81,17 @@ impl Sessions {
             return Ok(gravest);
         }
         let asked = decision == Decision::Ask && call.on_ask == OnAsk::Person;
-        let open = Open { author: call.author, asked, footprint };
+        let origin = call.actions.first().map(origin).unwrap_or_default();
+        let open = Open { author: call.author, asked, footprint, origin };
         let id = call.id.or_else(|| gravest.as_ref().map(|verdict| verdict.id.as_str())).unwrap_or_default().to_owned();
         let what = call.actions.first().map_or(Cow::Borrowed(call.name), Action::text).into_owned();
+        let digest = match call.actions {
+            [Action::ToolCall { server: Some(_), tool, arguments }] => Some(sent(tool, arguments)),
+            _ => None,
+        };
         let (sessions, session, reports) = (self.clone(), session.to_owned(), call.reports);
-        tokio::task::spawn_blocking(move || sessions.begin(&session, &id, &what, open, reports)).await??;
+        let begun = Begun { id, what, digest };
+        tokio::task::spawn_blocking(move || sessions.begin(&session, &begun, open, reports)).await??;
         Ok(gravest)
     }
 }

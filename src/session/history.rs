@@ -1,6 +1,6 @@
 //! What is known of a session when a call is judged.
 
-use super::rows::{Kind, Rows};
+use super::rows::{Kind, Row, Rows};
 use super::{READ, SessionError};
 use crate::action::{Context, Observation, SessionFacts};
 use crate::untrusted::Untrusted;
@@ -45,6 +45,25 @@ impl History {
     pub fn unread(&self) -> Option<String> {
         let open = || self.open.last().map(|call| format!("the result of '{}' is not on record", call.name));
         self.facts.unread.clone().or_else(open)
+    }
+
+    /// Together with the texts that were read in another session. What is unread is told by this session alone, and
+    /// calls that are made beside the present one are not.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn with_texts(mut self, other: Self) -> Self {
+        self.observations.extend(other.observations);
+        self.local.extend(other.local);
+        self.held.extend(other.held);
+        self.open.clear();
+        self
+    }
+
+    /// A session without a record has just begun, and its agent has read nothing.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn is_whole(&mut self) {
+        if self.is_new {
+            self.facts.began = Some(crate::clock::now_ms());
+        }
     }
 
     /// Adds the history to the context of a call. A request in the context holds.
@@ -96,17 +115,21 @@ pub(super) fn recall(rows: &Rows<'_>, call: &str) -> Result<History, SessionErro
 
 /// The instructions of a session, then the newest other excerpts, each oldest first.
 fn texts(rows: &Rows<'_>, order: Kind, other: Kind) -> Result<Vec<Observation>, SessionError> {
-    let mut found = Vec::new();
-    for kind in [other, order] {
+    let fit = |kind| {
         let mut bytes = 0;
-        let fits = |(_, text): &(String, String)| {
-            bytes += text.len();
+        let fits = move |row: &Row| {
+            bytes += row.text.len();
             bytes <= READ
         };
-        found.extend(rows.newest(kind, NEWEST)?.into_iter().take_while(fits));
-    }
-    found.reverse();
-    Ok(found.into_iter().map(|(source, text)| Observation { source, text: Untrusted::from(text) }).collect())
+        Ok::<_, SessionError>(rows.numbered(kind, NEWEST)?.into_iter().take_while(fits).collect::<Vec<_>>())
+    };
+    let (others, mut orders) = (fit(other)?, fit(order)?);
+    // the instructions of a text that is recalled as a whole stand in it, in their record; they were recorded just before it
+    let whole =
+        |row: &Row| others.iter().any(|o| o.id == row.id + 1 && o.source == row.source && !o.text.contains(CUT));
+    orders.retain(|row| !whole(row));
+    let found = others.into_iter().chain(orders).rev();
+    Ok(found.map(|row| Observation { source: row.source, text: Untrusted::from(row.text) }).collect())
 }
 
 /// The newest turns that fit into [`REQUEST`] bytes, in their order.
@@ -124,6 +147,9 @@ pub(crate) fn newest(turns: impl Iterator<Item = String>) -> String {
     ends(&text, REQUEST)
 }
 
+/// Where a text was cut.
+const CUT: &str = "\n[…]\n";
+
 /// The text; if it is longer than `most` bytes, its beginning and its end with a mark between them.
 pub(crate) fn ends(text: &str, most: usize) -> String {
     if text.len() <= most {
@@ -131,5 +157,5 @@ pub(crate) fn ends(text: &str, most: usize) -> String {
     }
     let head = text.floor_char_boundary(most / 2);
     let tail = text.ceil_char_boundary(text.len() - most / 2);
-    format!("{}\n[…]\n{}", text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default())
+    format!("{}{CUT}{}", text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default())
 }

@@ -29,7 +29,7 @@ pub(crate) use history::ends;
 #[cfg(feature = "hook")]
 pub(crate) use history::newest;
 
-use crate::action::Observation;
+use crate::action::{Action, Observation};
 use crate::machine::{Environment, MadeFile};
 use crate::provenance::orders;
 use crate::store::{Format, StoreError, forget};
@@ -38,6 +38,7 @@ use crate::verdict::Footprint;
 use rows::{Kind, Rows};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -71,6 +72,9 @@ const FORMAT: Format = Format {
         CREATE TABLE removed(session TEXT PRIMARY KEY);
         INSERT INTO session SELECT session, min(at) * 1000, max(id), max(at), 0, 1, NULL FROM seen GROUP BY session;
         DELETE FROM seen WHERE kind = 'may-hold';",
+        // digest: of a call to a tool, as its server receives it
+        "ALTER TABLE open_call ADD COLUMN digest TEXT;
+        CREATE INDEX open_call_digest ON open_call(digest) WHERE digest IS NOT NULL",
     ],
     pragmas: "PRAGMA synchronous = NORMAL",
     folder: true,
@@ -114,6 +118,28 @@ struct Open {
     /// A person was asked about it: that it was made means that the person agreed.
     asked: bool,
     footprint: Footprint,
+    /// What was called, with its arguments: the origin of what it returns.
+    #[serde(default)]
+    origin: String,
+}
+
+/// A call that begins.
+#[derive(Debug)]
+struct Begun {
+    id: String,
+    what: String,
+    /// [`sent`], if it is one call of a tool.
+    digest: Option<String>,
+}
+
+/// An open call, and the session that makes it.
+#[cfg(feature = "mcp")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Caller {
+    pub session: String,
+    pub call: String,
+    /// A person was asked about the call, which is being made: the person has agreed.
+    pub agreed: bool,
 }
 
 impl Open {
@@ -122,7 +148,7 @@ impl Open {
         self.footprint.join(other.footprint);
         let anyone = [self.author, other.author].contains(&Some(Author::Anyone));
         let author = if anyone { Some(Author::Anyone) } else { self.author.or(other.author) };
-        Self { author, asked: self.asked && other.asked, footprint: self.footprint }
+        Self { author, asked: self.asked && other.asked, footprint: self.footprint, origin: other.origin }
     }
 }
 
@@ -181,8 +207,8 @@ impl Sessions {
         rows.commit(self.age)
     }
 
-    /// Records that a call was made, with what it has returned. `environment`: the machine on which it was made, for the
-    /// identity of the files that it has made.
+    /// Records that a call was made, with what it has returned. If the source of that says no more than the tool, it is
+    /// the call. `environment`: the machine on which it was made, for the identity of the files that it has made.
     ///
     /// # Errors
     /// [`SessionError`]; then the call remains open.
@@ -195,6 +221,7 @@ impl Sessions {
     ) -> Result<(), SessionError> {
         let mut database = self.database();
         let rows = Rows::begin(&mut database, session)?;
+        let mut origin = String::new();
         if let Some((name, open)) = rows.close(call)? {
             if open.footprint.secrets {
                 rows.add(Kind::Held, call, &name)?;
@@ -206,9 +233,12 @@ impl Sessions {
             for place in open.footprint.places.iter().filter(|_| open.asked) {
                 rows.add(Kind::Place, "", place)?;
             }
+            origin = open.origin;
         }
         if let Some((observation, author)) = returned {
-            observe(&rows, observation, author)?;
+            let says_more = observation.source.trim().contains(char::is_whitespace) || origin.is_empty();
+            let source = if says_more { observation.source.clone() } else { origin };
+            observe(&rows, &Observation { source, text: observation.text.clone() }, author)?;
         }
         rows.reports()?;
         rows.commit(self.age)
@@ -245,16 +275,40 @@ impl Sessions {
         history::recall(&Rows::look(&mut database, session)?, call)
     }
 
+    /// Records that the agent was given something that the guard cannot read, such as an image. `what`: a short
+    /// description.
+    ///
+    /// # Errors
+    /// [`SessionError`]; then it is not on record, and the agent must not be given it.
+    pub fn unread(&self, session: &str, what: &str) -> Result<(), SessionError> {
+        let mut database = self.database();
+        let rows = Rows::begin(&mut database, session)?;
+        rows.mark(&name(what))?;
+        rows.commit(self.age)
+    }
+
+    /// The session whose agent is making this call of a tool: a hook has recorded it as open, with the same arguments.
+    /// If several are, the newest.
+    ///
+    /// # Errors
+    /// [`SessionError`]
+    #[cfg(feature = "mcp")]
+    pub(crate) fn caller(&self, tool: &str, arguments: &Value) -> Result<Option<Caller>, SessionError> {
+        let mut database = self.database();
+        Rows::look(&mut database, "")?.caller(&sent(tool, arguments))
+    }
+
     /// Records a call as open. `reports`: the host is known to report results.
-    fn begin(&self, session: &str, call: &str, what: &str, mut open: Open, reports: bool) -> Result<(), SessionError> {
+    fn begin(&self, session: &str, call: &Begun, mut open: Open, reports: bool) -> Result<(), SessionError> {
+        let Begun { id, what, digest } = call;
         // a name that holds a secret is not written, so nothing is known of it later
-        let secrets = Secrets::of([what]);
+        let secrets = Secrets::of([what.as_str()]);
         let plain = |name: &String| matches!(secrets.redact(name), Cow::Borrowed(_));
         open.footprint.makes.retain(plain);
         open.footprint.places.retain(plain);
         let mut database = self.database();
         let rows = Rows::begin(&mut database, session)?;
-        rows.open(call, &name(what), open)?;
+        rows.open(id, &name(what), digest.as_deref(), open)?;
         if reports {
             rows.reports()?;
         }
@@ -284,6 +338,32 @@ fn observe(rows: &Rows<'_>, observation: &Observation, author: Author) -> Result
         rows.add_orders(order, &observation.source, &orders)?;
     }
     rows.add(other, &observation.source, &ends(&text, KEPT_OF_ONE))
+}
+
+/// Digest of a call of a tool, as its server receives it.
+fn sent(tool: &str, arguments: &Value) -> String {
+    let nothing = Value::Object(serde_json::Map::new());
+    let arguments = if arguments.is_null() { &nothing } else { arguments };
+    crate::digest([tool.as_bytes().to_vec(), crate::sorted(arguments).to_string().into_bytes()])
+}
+
+/// What is called by an action, with its arguments: `read_file path=notes.txt`.
+pub(crate) fn origin(action: &Action) -> String {
+    let text = match action {
+        Action::ToolCall { tool, arguments, .. } => {
+            let fields = arguments.as_object().into_iter().flatten();
+            let said = fields.filter_map(|(key, value)| match value {
+                Value::String(text) => Some(format!(" {key}={text}")),
+                Value::Number(number) => Some(format!(" {key}={number}")),
+                _ => None,
+            });
+            [tool.clone()].into_iter().chain(said).collect()
+        }
+        Action::Shell { command, .. } => format!("shell command={command}"),
+        Action::Fetch { url } => format!("fetch url={url}"),
+        _ => String::new(),
+    };
+    name(&text)
 }
 
 /// A short description of a call, with secrets redacted.

@@ -1,5 +1,7 @@
 //! The tables of the session database. All that one event changes is changed in one transaction.
 
+#[cfg(feature = "mcp")]
+use super::Caller;
 use super::{Open, READ, SessionError};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use std::time::Duration;
@@ -44,6 +46,14 @@ impl Kind {
             Self::Prompt | Self::Order | Self::LocalOrder | Self::Made | Self::Place => ROWS,
         }
     }
+}
+
+/// A row that holds a text.
+pub(super) struct Row {
+    /// Later rows have higher numbers.
+    pub id: i64,
+    pub source: String,
+    pub text: String,
 }
 
 /// What is known of a session itself.
@@ -141,7 +151,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Records that something may have been read that is not on record.
-    fn mark(&self, why: &str) -> Result<(), SessionError> {
+    pub fn mark(&self, why: &str) -> Result<(), SessionError> {
         self.touch()?;
         self.run("UPDATE session SET unread = ?2 WHERE id = ?1", params![self.session, why])
     }
@@ -165,7 +175,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Records a call as open. A call with the id of an open one may be either of both.
-    pub fn open(&self, call: &str, name: &str, mut open: Open) -> Result<(), SessionError> {
+    pub fn open(&self, call: &str, name: &str, digest: Option<&str>, mut open: Open) -> Result<(), SessionError> {
         if let Some((_, before)) = self.close(call)? {
             open = open.or(before);
         }
@@ -176,8 +186,9 @@ impl<'a> Rows<'a> {
             self.mark("more calls were open than can be kept")?;
         }
         self.run(
-            "INSERT OR REPLACE INTO open_call(session, call, name, body, settled) VALUES (?1, ?2, ?3, ?4, 0)",
-            params![self.session, call, name, serde_json::to_string(&open)?],
+            "INSERT OR REPLACE INTO open_call(session, call, name, body, settled, digest)
+             VALUES (?1, ?2, ?3, ?4, 0, ?5)",
+            params![self.session, call, name, serde_json::to_string(&open)?, digest],
         )
     }
 
@@ -206,14 +217,33 @@ impl<'a> Rows<'a> {
             .collect()
     }
 
+    /// The newest open call with this digest, of any session.
+    #[cfg(feature = "mcp")]
+    pub fn caller(&self, digest: &str) -> Result<Option<Caller>, SessionError> {
+        let sql = "SELECT session, call, body FROM open_call WHERE digest = ?1 AND settled = 0
+                   ORDER BY rowid DESC LIMIT 1";
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?));
+        let found = self.transaction.query_row(sql, [digest], row).optional()?;
+        found
+            .map(|(session, call, body)| {
+                Ok(Caller { session, call, agreed: serde_json::from_str::<Open>(&body)?.asked })
+            })
+            .transpose()
+    }
+
     /// The newest rows of a kind, newest first: source and text.
     pub fn newest(&self, kind: Kind, most: usize) -> Result<Vec<(String, String)>, SessionError> {
+        Ok(self.numbered(kind, most)?.into_iter().map(|row| (row.source, row.text)).collect())
+    }
+
+    /// The same with their numbers.
+    pub fn numbered(&self, kind: Kind, most: usize) -> Result<Vec<Row>, SessionError> {
         let name: &str = kind.into();
-        let sql = "SELECT source, text FROM seen WHERE session = ?1 AND kind = ?2 ORDER BY id DESC LIMIT ?3";
+        let sql = "SELECT id, source, text FROM seen WHERE session = ?1 AND kind = ?2 ORDER BY id DESC LIMIT ?3";
         let mut rows = self.transaction.prepare_cached(sql)?;
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let found = rows.query_map(params![self.session, name, most], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(found.collect::<Result<_, _>>()?)
+        let row = |row: &rusqlite::Row<'_>| Ok(Row { id: row.get(0)?, source: row.get(1)?, text: row.get(2)? });
+        Ok(rows.query_map(params![self.session, name, most], row)?.collect::<Result<_, _>>()?)
     }
 
     pub fn known(&self) -> Result<Known, SessionError> {

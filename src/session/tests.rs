@@ -1,6 +1,10 @@
 use super::*;
 use crate::action::Context;
 
+fn begun(id: &str, what: &str) -> Begun {
+    Begun { id: id.to_owned(), what: what.to_owned(), digest: None }
+}
+
 fn text(text: &str) -> Observation {
     Observation { source: "WebFetch".to_owned(), text: text.into() }
 }
@@ -13,7 +17,7 @@ fn opened() -> (tempfile::TempDir, Sessions) {
 
 fn call(author: Author, secrets: bool) -> Open {
     let footprint = Footprint { secrets, ..Footprint::default() };
-    Open { author: Some(author), asked: false, footprint }
+    Open { author: Some(author), asked: false, footprint, origin: String::new() }
 }
 
 fn unread(sessions: &Sessions, session: &str) -> Option<String> {
@@ -41,7 +45,7 @@ fn open_calls_are_unread_until_they_end_or_the_user_speaks() {
     let (_folder, sessions) = opened();
     sessions.prompt("a", "read both pages").unwrap();
     for (id, author) in [("1", Author::Anyone), ("2", Author::Anyone), ("3", Author::User)] {
-        sessions.begin("a", id, &format!("fetch {id}"), call(author, false), false).unwrap();
+        sessions.begin("a", &begun(id, &format!("fetch {id}")), call(author, false), false).unwrap();
     }
     // a call does not wait for itself
     sessions.close("a", "1", Some((&text("page"), Author::Anyone)), None).unwrap();
@@ -50,7 +54,7 @@ fn open_calls_are_unread_until_they_end_or_the_user_speaks() {
     assert_eq!(unread(&sessions, "b"), None, "another session has read nothing");
     sessions.cancel("a", "2").unwrap();
     assert_eq!(unread(&sessions, "a"), None, "the user's own files are not foreign");
-    sessions.begin("a", "4", "fetch 4", call(Author::Anyone, false), false).unwrap();
+    sessions.begin("a", &begun("4", "fetch 4"), call(Author::Anyone, false), false).unwrap();
     assert!(unread(&sessions, "a").is_some());
     sessions.prompt("a", "go on").unwrap();
     assert_eq!(unread(&sessions, "a"), None);
@@ -64,7 +68,7 @@ fn a_key_in_a_result_is_held_and_an_example_of_one_is_not() {
     }
     assert!(sessions.recall("a", "").unwrap().held.is_empty());
     let key = "found: ghp_16C7e42F292c6912E7710c838347Ae178B4a";
-    sessions.begin("a", "1", "grep -r ghp", call(Author::User, false), false).unwrap();
+    sessions.begin("a", &begun("1", "grep -r ghp"), call(Author::User, false), false).unwrap();
     sessions.close("a", "1", Some((&text(key), Author::User)), None).unwrap();
     let held = sessions.recall("a", "").unwrap().held;
     assert_eq!(held, ["a key in what WebFetch returned"]);
@@ -74,16 +78,16 @@ fn a_key_in_a_result_is_held_and_an_example_of_one_is_not() {
 fn credentials_are_held_from_the_call_on_and_a_refused_call_holds_none() {
     let (_folder, sessions) = opened();
     sessions.prompt("a", "log in").unwrap();
-    sessions.begin("a", "1", "cat .netrc", call(Author::User, true), false).unwrap();
+    sessions.begin("a", &begun("1", "cat .netrc"), call(Author::User, true), false).unwrap();
     assert_eq!(sessions.recall("a", "").unwrap().held, ["cat .netrc"], "its result may be lost");
     sessions.prompt("a", "no, do not").unwrap();
     assert!(sessions.recall("a", "").unwrap().held.is_empty());
-    sessions.begin("a", "2", "cat .npmrc", call(Author::User, true), false).unwrap();
+    sessions.begin("a", &begun("2", "cat .npmrc"), call(Author::User, true), false).unwrap();
     sessions.close("a", "2", None, None).unwrap();
     sessions.prompt("a", "thanks").unwrap();
     assert_eq!(sessions.recall("a", "").unwrap().held, ["cat .npmrc"]);
     // the user types while a call runs
-    sessions.begin("a", "3", "cat .pgpass", call(Author::User, true), false).unwrap();
+    sessions.begin("a", &begun("3", "cat .pgpass"), call(Author::User, true), false).unwrap();
     sessions.prompt("a", "hurry").unwrap();
     sessions.close("a", "3", None, None).unwrap();
     assert_eq!(sessions.recall("a", "").unwrap().held, ["cat .pgpass", "cat .npmrc"]);

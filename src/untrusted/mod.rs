@@ -5,10 +5,13 @@
 //!    Observations are of the type [`Untrusted`], which cannot be formatted at all.
 //! 2. `redact` removes secrets from text that is stored or displayed; a [`Leak`] is one that was stored all the same.
 //! 3. [`visible`] displays a text to a person, with hidden characters as escapes.
-//! 4. `segment` cuts a text into sentences under a budget; [`html`] finds the text that a page hides from its reader.
+//! 4. `content` finds the text in what a tool has returned, and names what is not text.
+//! 5. `segment` cuts a text into sentences under a budget; [`html`] finds the text that a page hides from its reader.
 //!
 //! Recalled checklists, paraphrases and a model's own earlier findings are untrusted, too.
 
+#[cfg(feature = "hook")]
+mod content;
 pub mod html;
 mod leak;
 mod redact;
@@ -16,6 +19,8 @@ pub(crate) mod segment;
 mod text;
 mod visible;
 
+#[cfg(feature = "hook")]
+pub(crate) use content::Content;
 pub use leak::Leak;
 pub(crate) use leak::REMOVED;
 pub(crate) use redact::{Secrets, holds_key, redact};

@@ -138,6 +138,31 @@ fn documented_events_of_both_hosts_are_answered_in_their_words() {
 }
 
 #[test]
+fn an_image_that_a_tool_has_returned_counts_as_unread() {
+    let desk = Desk::new();
+    let image = json!({"type": "image", "data": "iVBORw0KGgoAAAANSUhEUg==", "mimeType": "image/png"});
+    let ends = |tool: &str, input: Value, response: Value| {
+        let call = json!({"tool_name": tool, "tool_input": input, "tool_use_id": "t1"});
+        desk.event("claude-code", call.clone());
+        let mut ended = call;
+        ended["hook_event_name"] = json!("PostToolUse");
+        ended["tool_response"] = response;
+        desk.event("claude-code", ended);
+    };
+    let book = || desk.call("claude-code", "mcp__office__book_room", json!({"room": "12"}));
+    desk.event("claude-code", json!({"hook_event_name": "UserPromptSubmit", "prompt": "book room 12"}));
+    // an image among the user's own files
+    let own = json!({"type": "image", "file": {"base64": "iVBORw0KGgoAAAANSUhEUg==", "type": "image/png"}});
+    ends("Read", json!({"file_path": "/home/tester/project/logo.png"}), own);
+    assert_eq!(book().0, "silent");
+    ends("mcp__browser__screenshot", json!({}), json!([image]));
+    let said = book();
+    assert!(said.0 == "ask" && said.1.contains("an image"), "{}: {}", said.0, said.1);
+    desk.event("claude-code", json!({"hook_event_name": "UserPromptSubmit", "prompt": "yes, book room 12"}));
+    assert_eq!(book().0, "silent");
+}
+
+#[test]
 fn nothing_that_fails_lets_a_call_run() {
     let desk = Desk::new();
     let call = json!({"session_id": "s", "hook_event_name": "PreToolUse", "cwd": "/", "tool_name": "Bash",

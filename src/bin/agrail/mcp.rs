@@ -11,6 +11,7 @@ use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use url::Url;
 
 /// Put the guard between an MCP client and a tool server; the client starts this command instead of the server
@@ -33,7 +34,8 @@ pub struct Args {
     /// Local address for the clients of a server over HTTP.
     #[arg(long, value_name = "ADDRESS:PORT", requires = "url", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 8643)))]
     listen: SocketAddr,
-    /// The user's request; without it, every call that does more than read is asked about.
+    /// The user's request; not needed if the hook of the agent knows it. Without it, calls that send or delete are asked
+    /// about, and everything but reading once a text has spoken to the agent.
     #[arg(long, value_name = "TEXT", default_value = "")]
     request: String,
     /// Accept the current descriptions of the tools; needs a terminal.
@@ -80,7 +82,10 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let sessions = config.open_sessions()?;
     let pins = Pins::open(&config.pins_path()?, args.accept)?;
     let server = args.url.as_ref().map_or_else(|| args.server.join(" "), shown);
-    let house = House::new(guard.clone(), target, sessions, pins, &server, &args.request);
+    // a server on this machine starts in the working folder of the proxy
+    let folder = args.url.is_none().then(std::env::current_dir).transpose()?;
+    let house = House::new(guard.clone(), target, sessions, pins, &server, &args.request).within(folder);
+    let house = Arc::new(house);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let warming = guard.clone();
     runtime.spawn_blocking(move || warming.warm());

@@ -75,7 +75,7 @@ impl Event {
             let mut arguments = input.clone();
             // an MCP server on this machine starts in the agent's working directory
             if let Some(cwd) = &self.raw.cwd {
-                resolve(&mut arguments, cwd, 0);
+                resolve(&mut arguments, cwd);
             }
             return Ok(vec![Action::ToolCall { server, tool, arguments }]);
         }
@@ -212,8 +212,13 @@ fn join(text: &mut String, cwd: &Path, sure: bool) {
     }
 }
 
-/// Makes the paths among arguments absolute. The names of the arguments tell which ones are paths.
-fn resolve(value: &mut Value, cwd: &Path, depth: usize) {
+/// Makes the paths among the arguments of a tool absolute: relative ones are below `cwd`. The names of the arguments
+/// tell which ones are paths.
+pub(crate) fn resolve(arguments: &mut Value, cwd: &Path) {
+    nested(arguments, cwd, 0);
+}
+
+fn nested(value: &mut Value, cwd: &Path, depth: usize) {
     match value {
         Value::Object(fields) if depth < DEPTH => {
             for (key, field) in fields.iter_mut() {
@@ -226,15 +231,15 @@ fn resolve(value: &mut Value, cwd: &Path, depth: usize) {
                         for item in items {
                             match item {
                                 Value::String(text) => join(text, cwd, sure),
-                                other => resolve(other, cwd, depth + 1),
+                                other => nested(other, cwd, depth + 1),
                             }
                         }
                     }
-                    other => resolve(other, cwd, depth + 1),
+                    other => nested(other, cwd, depth + 1),
                 }
             }
         }
-        Value::Array(items) if depth < DEPTH => items.iter_mut().for_each(|item| resolve(item, cwd, depth + 1)),
+        Value::Array(items) if depth < DEPTH => items.iter_mut().for_each(|item| nested(item, cwd, depth + 1)),
         _ => {}
     }
 }

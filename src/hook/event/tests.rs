@@ -68,7 +68,7 @@ fn observation_has_its_source_and_both_ends() {
     let event = json!({"hook_event_name": "PostToolUse", "tool_name": "WebFetch", "tool_input": {"url": "http://x/"},
         "tool_response": {"result": "a".repeat(200_000), "end": "the end"}});
     let event = Event::parse(Host::ClaudeCode, event.to_string().as_bytes()).unwrap();
-    let seen = event.observation().unwrap();
+    let seen = event.returned().unwrap().observation.unwrap();
     assert_eq!(seen.source, "WebFetch http://x/");
     assert!(seen.text.expose_untrusted().trim_end().ends_with("the end") && event.foreign());
     let own = |tool: &str, input: Value| {

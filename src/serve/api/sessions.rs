@@ -37,6 +37,10 @@ pub(super) struct SessionEvent {
     /// The text that the agent has read.
     #[serde(default)]
     text: Option<String>,
+    /// What the agent was given that is not text, for example `a screenshot`: until the next prompt, what could carry out
+    /// somebody else's word is asked about.
+    #[serde(default)]
+    unread: Option<String>,
     /// Who may have written the text.
     #[serde(default = "default_author")]
     author: Author,
@@ -60,7 +64,8 @@ pub(super) struct SessionState {
 
 /// Report to a session
 ///
-/// Exactly one of: `prompt`; `call`, with the `text` that it returned, if any, or with `made: false`; `text` alone. A
+/// Exactly one of: `prompt`; `call`, with the `text` that it returned, if any, or with `made: false`; `text` alone. What
+/// was returned beside the text, such as an image, is named in `unread`. A
 /// call whose result was not reported counts as unread: what could carry out somebody else's word is asked about until
 /// the next prompt.
 #[utoipa::path(
@@ -103,7 +108,13 @@ fn record(
     event: SessionEvent,
     environment: Option<&Environment>,
 ) -> Result<(), Problem> {
-    let SessionEvent { prompt, call, made, source, text, author } = event;
+    let SessionEvent { prompt, call, made, source, text, unread, author } = event;
+    if let Some(what) = &unread
+        && author == Author::Anyone
+        && made
+    {
+        sessions.unread(session, what).map_err(Problem::failed)?;
+    }
     let observation = text.map(|text| Observation { source, text: text.as_str().into() });
     let recorded: Result<(), SessionError> = match (prompt, call, &observation) {
         (Some(prompt), None, None) if made => sessions.prompt(session, &prompt),
@@ -112,8 +123,10 @@ fn record(
             sessions.close(session, &call, returned.as_ref().map(|text| (text, author)), environment)
         }
         (None, None, Some(text)) if made => sessions.observe(session, text, author),
+        (None, None, None) if made && unread.is_some() => Ok(()),
         _ => {
-            let message = "give a prompt; or a call with its text, or with \"made\": false; or a text";
+            let message =
+                "give a prompt; or a call with its text, or with \"made\": false; or a text; or what is unread";
             return Err(Problem::new(StatusCode::BAD_REQUEST, message));
         }
     };
