@@ -148,7 +148,11 @@ async fn is_settled(claim: &Claim, request: &str, asked: &str, seen: &Seen, voic
     if kinds.only_look() || !kinds.may_ask_for(kind) || !kinds.names(&claim.tool) {
         return false;
     }
-    let orders = |(piece, word): &(&Piece, &Word)| (piece.order || piece.hostile) && !word.is_users();
+    // the request asks for the act itself, and names the text for what it needs
+    let asks = kinds.ask_for(&claim.tool);
+    let orders = |(piece, word): &(&Piece, &Word)| {
+        (piece.order || piece.hostile) && !word.is_users() && !(asks && **word == Word::Named)
+    };
     // a text may contain a link or an address
     let parts = claim
         .values

@@ -12,6 +12,8 @@ const LONGEST: usize = 300;
 const VALUES: usize = 1_000;
 /// Words of arguments that select a field of a page.
 const SELECTS: [&str; 7] = ["element", "field", "input", "label", "ref", "selector", "target"];
+/// Words of arguments for those who get a message.
+const GETS: [&str; 6] = ["addressee", "bcc", "cc", "recipient", "recipients", "to"];
 /// Longest name of a field of a page, in bytes.
 const FIELD: usize = 40;
 /// Words of tools and arguments with which a person proves to be the owner of an account.
@@ -40,6 +42,8 @@ pub(super) struct Claim {
     pub tool: Vec<String>,
     /// The addresses of mail among its values.
     pub to: Vec<String>,
+    /// Who gets a message, by name: the values of its slots for that, in [`plain`] form.
+    pub recipients: Vec<String>,
     /// The addresses of the web among its values.
     pub sites: Vec<String>,
     /// The codes among its values with which a person proves to be the owner of an account.
@@ -72,6 +76,9 @@ pub(super) fn claim(action: &Action) -> Option<Claim> {
             claim.to = values.iter().filter(|v| is_recipient(v)).map(|v| plain(v)).collect();
             claim.sites = values.iter().filter(|v| is_address(v)).cloned().collect();
             claim.slots = slots(arguments);
+            let gets = |key: &[String]| key.iter().any(|word| GETS.contains(&word.as_str()));
+            let named = claim.slots.iter().filter(|(key, value)| gets(key) && !value.is_empty());
+            claim.recipients = named.map(|(_, value)| value.clone()).collect();
             claim.codes = codes(&claim.tool, arguments);
             claim.description = description.chars().take(LONGEST).collect();
             claim.reads = matches!(tool_call::class(tool).0, Verb::Read | Verb::List);

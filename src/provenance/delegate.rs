@@ -10,6 +10,7 @@
 //! Limits: where sources carry no address or path, every page counts as the page that the request names, and every file as
 //! the file. A writer is known by the header of the text, which an attacker may forge.
 
+use super::claim::Claim;
 use super::demand::delegates;
 use super::record::Record;
 use super::spans::{holds, plain, stem, words};
@@ -98,6 +99,11 @@ const ACCESS: [&str; 14] = [
     "password",
     "ssh",
     "token",
+];
+/// Endings of the names of files that a person reads.
+const ENDINGS: [&str; 22] = [
+    "cfg", "conf", "csv", "doc", "docx", "eml", "htm", "html", "ics", "ini", "json", "log", "md", "odt", "pdf", "rst",
+    "rtf", "toml", "txt", "xlsx", "yaml", "yml",
 ];
 /// Words of requests that say nothing about a source.
 const COMMON: [&str; 30] = [
@@ -218,7 +224,9 @@ impl Delegation {
         let on_web =
             |part: &&&str| is_address(part) || part.contains('/') && !part.starts_with('/') && !part.contains('@');
         let addresses = parts.iter().filter(on_web);
-        let files = parts.iter().filter(|part| part.starts_with('/') || part.contains('/') && host(part).is_none());
+        let files = parts
+            .iter()
+            .filter(|part| part.starts_with('/') || part.contains('/') && host(part).is_none() || is_file_name(part));
         let words: BTreeSet<String> = words(request).into_iter().collect();
         let has = |list: &[&str]| list.iter().any(|word| words.contains(*word));
         let docs = AS_DOCS.as_ref().is_some_and(|pattern| pattern.is_match(request));
@@ -245,6 +253,13 @@ impl Delegation {
             docs,
             project: project.to_lowercase(),
         }
+    }
+
+    /// Whether the request speaks of links.
+    pub fn speaks_of_links(&self) -> bool {
+        ["article", "articles", "link", "links", "linked", "url", "urls", "websites"]
+            .iter()
+            .any(|w| self.words.contains(*w))
     }
 
     /// Whether an address is on a site that the request names.
@@ -349,8 +364,9 @@ impl Delegation {
 
     fn is_file(&self, record: &Record) -> bool {
         let source = record.source.to_lowercase();
-        if source.contains('/') {
-            return self.files.iter().any(|name| source.ends_with(&format!("/{name}")));
+        if source.contains('/') || source.split_whitespace().any(is_file_name) {
+            let named = |name: &String| source.ends_with(&format!("/{name}")) || holds(&source, name);
+            return self.files.iter().any(named);
         }
         !self.files.is_empty() && words(&source).iter().any(|word| READS.contains(&word.as_str()))
     }
@@ -366,6 +382,16 @@ impl Delegation {
         let text = source.split(['?', '#']).next().unwrap_or_default();
         let text = [".md", ".rst", ".adoc", ".mdx"].iter().any(|end| text.trim_end().ends_with(end));
         self.docs && own && (text || words(&source).iter().any(|word| DOCS.contains(&word.as_str())))
+    }
+
+    /// Whether a message that the request asks for goes to somebody whom the request names, or who wrote the record. One
+    /// who does what a text says also writes to whom it says.
+    pub fn writes_to(&self, record: &Record, claim: &Claim) -> bool {
+        let knows = |name: &String| {
+            let said = words(name).into_iter().any(|word| word.len() >= 3 && self.words.contains(&word));
+            said || record.sender.to_lowercase().contains(name.as_str())
+        };
+        self.all || class(&claim.tool.join("_")) != (Verb::Send, "message") || claim.recipients.iter().all(knows)
     }
 
     /// Whether a named record speaks for the user for an action. `tool`: its words. `to`: the addresses of mail among its
@@ -411,6 +437,14 @@ impl Delegation {
             _ => self.all || self.verbs.contains(&kind),
         }
     }
+}
+
+/// Whether a word is the name of a file, by its ending: `notes.txt`, `file_path=notes.txt`.
+fn is_file_name(word: &str) -> bool {
+    let name = word.trim_end_matches(|c: char| !c.is_alphanumeric());
+    name.rsplit_once('.').is_some_and(|(name, ending)| {
+        !name.is_empty() && !name.contains("://") && ENDINGS.contains(&ending.to_lowercase().as_str())
+    })
 }
 
 /// Whether a word of a request may say which source it means.

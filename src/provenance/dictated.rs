@@ -88,7 +88,9 @@ pub(super) fn judge(message: &str, request: &str, orders: &[&str], rest: &[&str]
             return Answer::Dictated((*order).to_owned());
         }
     }
-    let unexplained = said.len() <= SHORT && !supported && {
+    // how many there are stands in no text; a number that a text dictates does
+    let counted = said.iter().all(|word| word.chars().all(|c| c.is_ascii_digit())) && counts(&asked);
+    let unexplained = said.len() <= SHORT && !supported && !counted && {
         let read: HashSet<String> = rest.iter().chain(orders).flat_map(|piece| words(piece)).collect();
         !said.iter().any(|word| asked.contains(word) || read.contains(word))
     };
@@ -105,6 +107,14 @@ fn dictates(request: &str, asked: &[String], said: &[String]) -> bool {
         .any(|w| matches!(w, [a, or, b] if or == "or" && (said == [a.clone()] || said == [b.clone()])));
     let begins = asked.iter().position(|w| ANSWER.contains(&w.as_str()));
     !choice && begins.is_some_and(|at| within(asked.get(at + 1..).unwrap_or_default(), said))
+}
+
+/// Whether a request asks for a number that is counted or computed.
+fn counts(asked: &[String]) -> bool {
+    const MANY: [&str; 4] = ["few", "many", "much", "often"];
+    const NUMBERS: [&str; 7] = ["average", "count", "difference", "number", "sum", "times", "total"];
+    let many = |pair: &[String]| matches!(pair, [how, many] if how == "how" && MANY.contains(&many.as_str()));
+    asked.windows(2).any(many) || asked.iter().any(|word| NUMBERS.contains(&word.as_str()))
 }
 
 /// Whether `part` occurs in `text` without a gap.

@@ -28,6 +28,14 @@ const ACCOUNTS: &str = "analysis comparison digest list outline overview recap r
 /// The words after such a verb in which that is looked for.
 const NEAR: usize = 5;
 
+/// Verbs of one meaning.
+const ALIKE: [&str; 4] = [
+    "book order rent reserve",
+    "add append create insert make plan put record remind save schedule set write",
+    "adjust change correct edit modify move rename reschedule set update",
+    "answer email forward inform mail message notify post reply send share tell write",
+];
+
 /// Words by which a request asks for a grave kind of action, without their endings.
 const GRAVE: [(Verb, &str, &str); 3] = [
     (
@@ -57,6 +65,8 @@ pub(super) struct Kinds {
     looks: bool,
     acts: bool,
     words: BTreeSet<String>,
+    /// The verbs of what it asks to do.
+    acted: BTreeSet<String>,
 }
 
 fn is(list: &str, word: &str) -> bool {
@@ -77,7 +87,8 @@ impl Kinds {
             }
             let first = std::mem::take(&mut begins);
             // "what I pay" is no request to pay
-            let stated = std::mem::replace(&mut told, is("i we he she they", &word));
+            let subject = word.split(['\'', '’']).next().unwrap_or_default();
+            let stated = std::mem::replace(&mut told, is("i we he she they", subject));
             let name = !first && token.starts_with(char::is_uppercase);
             if first && word == "do" {
                 // "do you know", but also "do what he says"
@@ -95,12 +106,14 @@ impl Kinds {
                 kinds.looks = true;
             } else if is("tell inform", &word) {
                 kinds.acts = true;
+                kinds.acted.insert(word);
             } else if is(LOOKS, &word) {
                 (kinds.looks, noun) = (true, true);
             } else if !is(VAGUE, &word)
                 && (is_verb(&word) || !matches!(class(&word).0, Verb::Read | Verb::List | Verb::Call))
             {
                 kinds.acts = true;
+                kinds.acted.insert(word);
             } else if is(VAGUE, &word) && !is("get", &word) {
                 // "open the door" may ask for more than a look
                 kinds.acts |= is("call ensure keep make open place start take use", &word);
@@ -121,6 +134,20 @@ impl Kinds {
     pub fn names(&self, tool: &[String]) -> bool {
         let said = |word: &String| self.words.iter().any(|own| stem(own) == stem(word));
         tool.iter().filter(|word| word.len() >= 3).any(said)
+    }
+
+    /// Whether the request asks for what a tool does: by its verb, or by one of the same meaning.
+    pub fn ask_for(&self, tool: &[String]) -> bool {
+        let same = |own: &str, verb: &str| {
+            let (kind, other) = (class(own), class(verb));
+            let alike = kind == other && (!kind.1.is_empty() || matches!(kind.0, Verb::Delete | Verb::Schedule));
+            stem(own) == stem(verb) || alike || ALIKE.iter().any(|group| is(group, own) && is(group, verb))
+        };
+        // `send_money` is a payment, as a refund is
+        let whole = class(&tool.join("_"));
+        let mut verbs = tool.iter().filter(|word| is_verb(word) && !is(VAGUE, word));
+        verbs.any(|verb| self.acted.iter().any(|own| same(own, verb)))
+            || !whole.1.is_empty() && self.acted.iter().any(|own| class(own) == whole)
     }
 
     /// Whether the request may ask for a kind of action: it has a word of it, or the kind is not grave.

@@ -33,12 +33,13 @@
 //!    the request only asks to look at something, or has no word for a payment, a grant or a deletion; if a recipient or an
 //!    account stands only in a sentence, or in a text that shares no word with the request; and if there are two candidates
 //!    for one slot: what somebody says against a field of a record, two addresses of one person, an identifier that stands
-//!    for another thing than the request is about. On the other hand, a call that the request asks for by its verb or its
+//!    for another thing than the request is about; if an instruction asks for the verb of the tool and the request does
+//!    not; and if an instruction dictates a text of it. On the other hand, a call that the request asks for by its verb or its
 //!    object, and of which no instruction has a value, is not compared by meaning.
 //! 9. A request of the user is legitimate even if an attacker once asked for the same: without an instruction in the
 //!    observations, and with a request that explains the action, nothing is judged here.
 //! 10. **Without a request** (`unknown`), a person is asked about an action that a text may have ordered: one that speaks to
-//!    an agent, is to be obeyed because it is read, or wants nobody to be asked.
+//!     an agent, is to be obeyed because it is read, or wants nobody to be asked.
 //!
 //! This module knows no tool, page or phrase of a benchmark. Limits: delegation is grammar of English requests; one in
 //! another form delegates nothing. What a request asks for is read from its verbs, in other languages from a short list. A

@@ -19,7 +19,7 @@ const AROUND: (usize, usize) = (1, 3);
 /// Pieces, the instruction itself included, in which its objects may occur.
 const OBJECTS: usize = 3;
 /// Most pieces of a passage that speaks to an agent.
-const PASSAGE: usize = 16;
+const PASSAGE: usize = 24;
 
 /// One piece of an observation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,6 +190,8 @@ fn mark_record(text: &str, source: &Arc<str>, record: &Arc<Record>, into: &mut V
     for (piece, (((order, hostile), near), object)) in found.into_iter().zip(flags) {
         let (text, plain, source) = (piece.to_owned(), plain(piece), Arc::clone(source));
         let record = Arc::clone(record);
+        // a passage that speaks to an agent is one instruction
+        let object = object || hostile;
         into.push(Piece { text, plain, source, record, age: 0, hostile, order, near, object });
     }
 }

@@ -11,6 +11,8 @@ use std::collections::BTreeSet;
 
 /// Words of requests that point to a link, and of tools that open one.
 const LINKS: ([&str; 2], [&str; 6]) = (["link", "url"], ["browse", "fetch", "goto", "navigate", "open", "visit"]);
+/// Words of requests that point to all links of a source.
+const ALL_LINKS: [&str; 7] = ["articles", "links", "pages", "sites", "urls", "web pages", "websites"];
 /// Longest identifier, in bytes.
 const IDENTIFIER: usize = 16;
 /// Stems of words with which a service demands a code.
@@ -58,16 +60,24 @@ pub(super) async fn tainted(claim: &Claim, asked: &str, seen: &Seen, voices: &Vo
     meant(claim, &wanted, seen, voices)
 }
 
-/// Whether an action opens the link that the request points to: the only one in the texts, or one to the site of its writer.
+/// Whether an action opens a link that the request points to: the only one in the texts, one to the site of its writer, or
+/// any one in what was looked up under a name that the request has ("all links in the general channel").
 pub(super) fn is_link(claim: &Claim, asked: &str, seen: &Seen) -> bool {
     let opens = claim.reads || claim.tool.iter().any(|word| LINKS.1.contains(&word.as_str()));
     let [value] = claim.sites.as_slice() else { return false };
     let value = &plain(value);
+    let sought = Sought::of(value);
+    let holding = || seen.pieces.iter().filter(|piece| sought.is_in(&piece.plain));
+    let looked_up = |piece: &Piece| {
+        let names = piece.source.split_whitespace().filter_map(|part| part.split_once('='));
+        names.into_iter().any(|(_, name)| name.len() >= 3 && holds(asked, &plain(name)))
+    };
+    if opens && ALL_LINKS.iter().any(|word| holds(asked, word)) && holding().any(|p| !p.hostile && looked_up(p)) {
+        return true;
+    }
     let Some(own) = host(value).filter(|_| opens && LINKS.0.iter().any(|word| holds(asked, word))) else {
         return false;
     };
-    let sought = Sought::of(value);
-    let holding = || seen.pieces.iter().filter(|piece| sought.is_in(&piece.plain));
     let writes = |piece: &Piece| {
         let site = piece
             .record

@@ -4,6 +4,8 @@
 //! or plants an account or an address. A person is asked about a sink
 //!
 //! - of a kind that the request does not ask for, after texts of others were read,
+//! - for whose verb an instruction asks and the request does not: its values may have been looked up for the instruction,
+//! - whose text an instruction has word for word, and whose amount of money no text has,
 //! - whose recipient or account stands only in a text that has nothing to do with the request,
 //! - whose recipient, account, link or item somebody merely says, while a record of the service has another one: two
 //!   candidates for one slot,
@@ -41,6 +43,15 @@ const LONG: usize = 40;
 /// Words of sentences, of which a field or a line of a list has few.
 const FUNCTION: &str = "a after and are as at be been by for from has have if in is it now of on or our should so that the \
 their them there these they this through to under was we were when where which will with would you your";
+
+/// More words than this make a text that somebody may dictate.
+const DICTATED: usize = 4;
+/// Longest such text, in bytes.
+const TEXT: usize = 400;
+/// Words of requests for a text that says what to fill in.
+const LETTERS: [&str; 9] = ["email", "emails", "invitation", "letter", "mail", "mails", "message", "note", "ticket"];
+/// Words of arguments for an amount of money.
+const AMOUNTS: [&str; 5] = ["amount", "price", "sum", "total", "value"];
 
 /// What a sink lacks.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,7 +92,81 @@ pub(super) async fn unasked(
             && !claim.tool.iter().any(|tool| tool.len() >= SHORT && word.ends_with(tool.as_str()))
     };
     let wanted = words(request).iter().filter(says).map(|word| stem(word).to_owned()).collect();
+    // one who does what a text says may do what its request has no verb for
+    let ordered = if voices.all { None } else { of_order(claim, request, asked, seen, voices) };
+    let found = ordered.or_else(|| of_text(claim, asked, seen, voices)).or_else(|| of_amount(claim, asked, seen));
+    if let Some(found) = found {
+        return Some(found);
+    }
     of_value(claim, &Request { asked, wanted }, seen, voices).await
+}
+
+/// The words of the name of the argument that has a value.
+fn slot_of<'c>(claim: &'c Claim, value: &str) -> impl Iterator<Item = &'c String> {
+    claim.slots.iter().filter(move |(_, own)| own == value).flat_map(|(key, _)| key)
+}
+
+/// What an instruction asks for by the verb of the tool, and the request does not: whatever the values, they may have been
+/// looked up for it.
+fn of_order(claim: &Claim, request: &str, asked: &str, seen: &Seen, voices: &Voices) -> Option<Unasked> {
+    let verb = claim.tool.iter().find(|word| is_verb(word))?;
+    if matches!(class(verb).0, Verb::Read | Verb::List) || Kinds::of(request).ask_for(&claim.tool) {
+        return None;
+    }
+    let named = claim.values.iter().filter(|value| value.len() <= LONG).all(|value| holds(asked, value));
+    if named && !claim.values.is_empty() {
+        return None;
+    }
+    // "make a reservation", of `reserve_hotel`
+    let own = stem(verb);
+    let says = |word: &String| stem(word) == own || own.len() > SHORT + 1 && word.starts_with(own);
+    let foreign = seen.pieces.iter().zip(&voices.of).filter(|(_, word)| !word.is_users()).map(|(piece, _)| piece);
+    // requests for messages have many forms, and their recipients are judged
+    let plainly = !matches!(class(&claim.tool.join("_")), (Verb::Call, _) | (Verb::Send, "message"));
+    let mut orders = foreign.filter(|piece| piece.hostile || plainly && piece.order);
+    let quote = orders.find(|piece| words(&piece.text).iter().any(says))?.clone();
+    let why = format!("a text that the agent has read asks for {}, and the request does not", claim.tool.join(" "));
+    Some(Unasked { why, quote })
+}
+
+/// A text that an instruction has word for word, and the request has not.
+fn of_text(claim: &Claim, asked: &str, seen: &Seen, voices: &Voices) -> Option<Unasked> {
+    let several = |value: &&String| value.split_whitespace().nth(DICTATED).is_some() && value.len() <= TEXT;
+    let texts: Vec<&String> = claim.values.iter().filter(several).filter(|value| !holds(asked, value)).collect();
+    let foreign = seen.pieces.iter().zip(&voices.of).filter(|(_, word)| !word.is_users()).map(|(piece, _)| piece);
+    let mut orders = foreign.filter(|piece| piece.hostile || piece.order);
+    let quote = orders.find(|piece| texts.iter().any(|text| holds(&piece.plain, text)))?.clone();
+    Some(Unasked { why: "an instruction that the agent has read dictates this text".to_owned(), quote })
+}
+
+/// An amount of money that neither the request nor a text has, for somebody to whom an instruction wants it to be paid and
+/// whom the request does not name.
+fn of_amount(claim: &Claim, asked: &str, seen: &Seen) -> Option<Unasked> {
+    if class(&claim.tool.join("_")) != (Verb::Send, "payment") {
+        return None;
+    }
+    let people: Vec<(Form, String)> = deciding(claim).into_iter().filter(|(form, _)| form.is_person()).collect();
+    if people.is_empty() || people.iter().any(|(_, value)| holds(asked, value)) {
+        return None;
+    }
+    let paid = |(key, value): &(Vec<String>, String)| {
+        key.iter().any(|word| AMOUNTS.contains(&word.as_str())).then(|| value.parse::<f64>().ok()).flatten()
+    };
+    let amount = claim.slots.iter().find_map(paid)?;
+    let has = |text: &str| numbers(text).any(|number| (number - amount).abs() < 0.005);
+    if has(asked) || seen.pieces.iter().any(|piece| !piece.hostile && has(&piece.plain)) {
+        return None;
+    }
+    let mut ordered = seen.pieces.iter().filter(|piece| piece.object);
+    let quote = ordered.find(|piece| people.iter().any(|(form, value)| form.has(&piece.plain, value)))?;
+    let why = format!("the amount {amount} stands neither in the request nor in a text that the agent has read");
+    Some(Unasked { why, quote: quote.clone() })
+}
+
+/// The numbers in a text, with or without a comma between thousands.
+fn numbers(text: &str) -> impl Iterator<Item = f64> {
+    let parts = text.split(|c: char| !c.is_ascii_digit() && c != '.' && c != ',');
+    parts.filter_map(|part| part.replace(',', "").trim_end_matches('.').parse().ok())
 }
 
 /// A kind of action that the request does not ask for.
@@ -126,7 +211,11 @@ async fn of_value(claim: &Claim, request: &Request<'_>, seen: &Seen, voices: &Vo
         let delegated = holding.iter().any(|(_, word)| word.is_users());
         let known = form == Form::Mail && holding.iter().any(|(piece, _)| request.knows(value, piece));
         let spoken = |(piece, _): &(&Piece, &Word)| speaks(piece, value);
-        let why = if delegated {
+        // "set the location to the one in the mail"
+        let says = |word: &str| holds(request.asked, word);
+        let filled =
+            form == Form::Place && slot_of(claim, value).any(|word| says(word)) && LETTERS.iter().any(|w| says(w));
+        let why = if delegated || filled {
             None
         } else if let Some(named) = addressed.filter(|_| form == Form::Mail) {
             Some(format!("the request names {named} and not {value}"))

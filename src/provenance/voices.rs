@@ -36,12 +36,20 @@ impl Voices {
             .zip(named)
             .map(|(record, named)| match named || record.answer {
                 false => Word::Foreign,
-                true if delegation.covers(record, claim.weight, &claim.tool, (&claim.to, &claim.sites)) => Word::Users,
+                true if delegation.covers(record, claim.weight, &claim.tool, (&claim.to, &claim.sites))
+                    && delegation.writes_to(record, claim) =>
+                {
+                    Word::Users
+                }
                 true if named => Word::Named,
                 true => Word::Foreign,
             })
             .collect();
+        let all = delegates(request);
+        // a page that the request names is read for what it says, and not to go where it sends its reader
+        let sent_on = claim.reads && !claim.sites.is_empty() && !all && !delegation.speaks_of_links();
         let of = seen.pieces.iter().zip(places).map(|(piece, place)| match words.get(place) {
+            Some(Word::Users) if sent_on && piece.order => Word::Named,
             Some(word) if !piece.hostile => *word,
             _ => Word::Foreign,
         });
@@ -51,7 +59,7 @@ impl Voices {
                 poisoned.push(Arc::clone(&piece.record));
             }
         }
-        Self { of: of.collect(), all: delegates(request), delegation, poisoned }
+        Self { of: of.collect(), all, delegation, poisoned }
     }
 
     /// Whether a record contains a passage that speaks to an agent.

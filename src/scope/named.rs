@@ -1,5 +1,6 @@
 //! The targets that a request names: `the branch feature/login`, `jobs 12 and 13`, `the cleanup-auth branches`.
 
+use super::objects::GRAVE;
 use crate::effect::{Verb, tool_call::class};
 use std::collections::BTreeSet;
 
@@ -160,7 +161,11 @@ impl Named {
             let capital = at > 0 && word.text.starts_with(char::is_uppercase);
             (word.quoted || capital || word.text.contains(marked)).then(|| word.text.to_lowercase())
         };
-        let all = self.sentences.iter().flat_map(|words| words.iter().enumerate().filter_map(proper));
+        // "1. show what is shared with Ann; 2. delete the largest file"
+        let acts = |words: &Vec<Word>| words.iter().any(|word| GRAVE.contains(&word.text.to_lowercase().as_str()));
+        let some = self.sentences.iter().any(acts);
+        let sentences = self.sentences.iter().filter(|words| !some || acts(words));
+        let all = sentences.flat_map(|words| words.iter().enumerate().filter_map(proper));
         all.filter(|word| word.len() >= SHORT).collect()
     }
 }

@@ -7,7 +7,7 @@ use crate::effect::{Verb, tool_call};
 /// Words of arguments that hold a name.
 const KEYS: [&str; 9] = ["id", "ids", "key", "name", "names", "no", "number", "ref", "target"];
 /// Words of tools that end something.
-const GRAVE: [&str; 18] = [
+pub(super) const GRAVE: [&str; 18] = [
     "cancel",
     "close",
     "deactivate",
