@@ -10,7 +10,7 @@
 //!    What the user has asked for is known from the session of the agent's hook, if that has recorded the same call as
 //!    open; or from `--request`. Without both, a call is judged by what the agent has read through the proxy.
 //! 3. Everything that the server answers becomes an observation: tool results, resources, prompts and the server's own
-//!    instructions. A later call that follows an injected instruction is denied ([`Sessions`]).
+//!    instructions. A later call that follows an injected instruction is denied ([`Sessions`](crate::session::Sessions)).
 //!    What is not text, such as an image, counts as unread.
 //! 4. Each `tools/list` is compared with the server's first one ([`Pins`]). If the description or schema of a tool has
 //!    changed, its calls are denied until a person accepts the change. Calls are also denied if the description

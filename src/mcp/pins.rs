@@ -71,7 +71,7 @@ impl Tool {
         all
     }
 
-    /// A prompt injection in its entry, if there is one ([`orders`]).
+    /// A prompt injection in its entry, if there is one: an excerpt of at most 160 characters.
     #[must_use]
     pub fn orders(&self) -> Option<String> {
         orders(&self.text(), &OF_TOOL)
