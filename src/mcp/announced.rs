@@ -1,6 +1,6 @@
-//! What a client announces that it can do for the server: query its model (`sampling`) or its user (`elicitation`). The
-//! proxy refuses both, so the server must not be told of them: it would wait for an answer, or do without what it could
-//! do otherwise.
+//! Client capabilities that are hidden from the server: `sampling` (querying the client's model) and `elicitation`
+//! (querying its user). The proxy refuses such requests. A server that is told of them would rely on them and fail; one
+//! that is not can fall back to something else.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ const REFUSED: [&str; 2] = ["sampling", "elicitation"];
 /// Where each request announces it, since version 2026-07-28.
 const IN_REQUEST: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// Removes what is refused from a message of the client. Returns whether the message has changed.
+/// Removes the refused capabilities from a client's message. Returns whether the message has changed.
 pub(super) fn withhold(message: &mut Value) -> bool {
     let is_first = message.get("method").and_then(Value::as_str) == Some("initialize");
     let Some(params) = message.get_mut("params") else { return false };

@@ -58,7 +58,7 @@ impl House {
         let caller = self.sessions.caller(tool, &arguments)?;
         // what the server answers is recorded before the client sees it, so no call is open
         let mut history = self.sessions.recall(&self.session, "")?;
-        history.is_whole();
+        history.begin();
         if let Some(Caller { session, call, .. }) = &caller {
             // the hook has judged the call in the light of those that are made beside it
             history = self.sessions.recall(session, call)?.with_texts(history);

@@ -19,7 +19,7 @@ const AROUND: (usize, usize) = (1, 3);
 /// Pieces, the instruction itself included, in which its objects may occur.
 const OBJECTS: usize = 3;
 /// Most pieces of a passage that speaks to an agent.
-const PASSAGE: usize = 24;
+const PASSAGE: usize = 16;
 
 /// One piece of an observation.
 #[derive(Debug, Clone, PartialEq, Eq)]

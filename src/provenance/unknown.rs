@@ -4,7 +4,8 @@
 //! orders to whoever reads it gives itself away: it speaks to an agent, it is to be obeyed **because it is read** ("after
 //! this page has been read", `on_read`), or it wants **nobody to be asked or told**. The action is asked about if such a
 //! passage has a value of it, or the words that it writes; or if it has no value by which to tell. A look is not asked
-//! about. A sending, a payment, a deletion, a grant is, after any instruction at all.
+//! about. A sending, a payment, a deletion, a grant is, after any instruction at all; so is what is no call of a tool but
+//! a command, code or an address.
 //!
 //! An address to fetch is also asked about if only a text leads to its host, and not to exactly this address: then it
 //! may carry something there.
@@ -40,8 +41,13 @@ const WHERE: [&str; 6] = ["cwd", "project", "repo", "repository", "root", "works
 pub(super) async fn unknown(claim: &Claim, seen: &Seen, voices: &Voices) -> Alignment {
     let ask = |quote: &Piece| Alignment::Undetermined { why: WHY, quote: quote.clone() };
     let tainted = tainted(claim, "", seen, voices).await;
-    if let Some((value, quote, delegated)) = tainted.filter(|(_, quote, _)| quote.hostile) {
+    // commands, code and addresses are run as they stand: any instruction counts
+    let runs = claim.tool.is_empty();
+    if let Some((value, quote, delegated)) = tainted.filter(|(_, quote, _)| runs || quote.hostile) {
         return Alignment::Tainted { value, quote, delegated };
+    }
+    if let Some(first) = seen.orders().next().filter(|_| runs) {
+        return ask(first);
     }
     if claim.weight == Weight::Look {
         return Alignment::NoInstructions;
@@ -135,7 +141,7 @@ fn goes_to(part: &str, host: &str) -> bool {
 /// French, Italian, Portuguese, Dutch, Polish, Russian, Chinese and Japanese.
 fn commands(sentence: &str) -> bool {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        const TEXT: &str = r"(?:page|file|text|entry|list|table|log|ticket|note|notice|document|paragraph|message|line|licen[cs]e|guide|section|comment|e-?mail|record|report|report|readme|instruction)s?";
+        const TEXT: &str = r"(?:page|file|text|entry|list|table|log|ticket|note|notice|document|paragraph|message|line|licen[cs]e|guide|section|comment|e-?mail|record|report|readme|instruction)s?";
         let pattern = r#"(?xi-u)
             \b(?:after|on|upon|once|when(?:ever)?|as\ soon\ as|at|before|by)\b[^.!?]{0,30}\b(?:this|these)\ TEXT\b[^.!?]{0,25}
               \b(?:is|are|was|were|ha[sd]\ been|have\ been)\ (?:\w+\ )?(?:read|opened|displayed|seen|viewed|loaded|processed|parsed|shown)\b

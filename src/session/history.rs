@@ -37,6 +37,9 @@ pub struct History {
     pub(crate) facts: SessionFacts,
     /// No event of the session is on record.
     pub is_new: bool,
+    /// The host of the session reports prompts or results.
+    #[cfg(feature = "mcp")]
+    pub(crate) reports: bool,
 }
 
 impl History {
@@ -47,20 +50,23 @@ impl History {
         self.facts.unread.clone().or_else(open)
     }
 
-    /// Together with the texts that were read in another session. What is unread is told by this session alone, and
-    /// calls that are made beside the present one are not.
+    /// Together with the texts that the agent has read through a proxy. Calls that are made beside the present one do not
+    /// count as unread. Nor does what the proxy has not read, if the host of this session reports results itself.
     #[cfg(feature = "mcp")]
     pub(crate) fn with_texts(mut self, other: Self) -> Self {
         self.observations.extend(other.observations);
         self.local.extend(other.local);
         self.held.extend(other.held);
         self.open.clear();
+        if !self.reports {
+            self.facts.unread = self.facts.unread.or(other.facts.unread);
+        }
         self
     }
 
-    /// A session without a record has just begun, and its agent has read nothing.
+    /// The session begins now, if it has no record: its agent has read nothing.
     #[cfg(feature = "mcp")]
-    pub(crate) fn is_whole(&mut self) {
+    pub(crate) fn begin(&mut self) {
         if self.is_new {
             self.facts.began = Some(crate::clock::now_ms());
         }
@@ -110,6 +116,8 @@ pub(super) fn recall(rows: &Rows<'_>, call: &str) -> Result<History, SessionErro
         open: calls,
         facts: SessionFacts { began: known.began, unread, made, places },
         is_new: known.began.is_none() && !known.removed,
+        #[cfg(feature = "mcp")]
+        reports: known.reports,
     })
 }
 

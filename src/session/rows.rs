@@ -217,11 +217,11 @@ impl<'a> Rows<'a> {
             .collect()
     }
 
-    /// The newest open call with this digest, of any session.
+    /// The newest open call with this digest, of any session but those of the HTTP service, whose clients name themselves.
     #[cfg(feature = "mcp")]
     pub fn caller(&self, digest: &str) -> Result<Option<Caller>, SessionError> {
-        let sql = "SELECT session, call, body FROM open_call WHERE digest = ?1 AND settled = 0
-                   ORDER BY rowid DESC LIMIT 1";
+        let sql = r#"SELECT session, call, body FROM open_call WHERE digest = ?1 AND settled = 0
+                   AND session NOT LIKE '["http",%' ORDER BY rowid DESC LIMIT 1"#;
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?));
         let found = self.transaction.query_row(sql, [digest], row).optional()?;
         found

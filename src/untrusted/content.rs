@@ -5,7 +5,8 @@
 //!    source (`data` beside `media_type`, Anthropic), of a file (`base64`, Claude Code), of a `data:` URL. If they hold
 //!    text, it is read.
 //! 3. What else they hold is named: the model may see what the guard cannot read. So is an image that is given to the
-//!    model by its address (`input_image`, `image_url`, OpenAI).
+//!    model by its address (`input_image`, `image_url`, OpenAI). Archives, programs and fonts are shown to no model; their
+//!    encoding stays in the text.
 //!
 //! The size of the text is bounded by that of the result.
 
@@ -97,7 +98,11 @@ impl Content {
             // not encoded after all
             None => self.add(encoded),
             Some(Ok(text)) if !text.contains('\0') => self.add(&text),
-            Some(_) => self.unread.extend(named(media)),
+            Some(_) => match named(media) {
+                Some(what) => drop(self.unread.insert(what)),
+                // a client may hand on the encoding itself
+                None => self.add(encoded),
+            },
         }
     }
 }
