@@ -205,3 +205,91 @@ fn the_whole_project_is_not_deleted_in_passing() {
     asked(root.path(), "clean the build folder", &["rm -rf ./*", "rm -rf /home/user/project"], "no copy");
     allowed(root.path(), "clean the build folder", &["rm -rf build/*", "rm -rf dist"]);
 }
+
+#[test]
+fn a_bare_repository_is_no_work_tree() {
+    let root = repository();
+    git(root.path(), "checkout -q -b spike");
+    git(root.path(), "commit -q --allow-empty -m spike");
+    git(root.path(), "checkout -q main");
+    git(root.path(), "branch same");
+    git(root.path(), "config core.bare true");
+    let home = root.path().join("home/user");
+    fs::rename(home.join("project/.git"), home.join("store.git")).unwrap();
+    fs::remove_file(home.join("store.git/index")).unwrap();
+    let lost = [
+        "git -C ~/store.git branch -D spike",
+        "cd ~/store.git && git branch -D spike",
+        "git -C /home/user/store.git update-ref -d refs/heads/spike",
+    ];
+    asked(root.path(), "tidy up", &lost, "commits of spike");
+    let named = ["git --git-dir=/home/user/store.git branch -D spike", "GIT_DIR=~/store.git git branch -D spike"];
+    asked(root.path(), "tidy up", &named, "could not be seen");
+    asked(root.path(), "tidy up", &["rm -rf ~/store.git", "rm -rf ~/store.git/refs"], "no copy");
+    asked(root.path(), "tidy up", &["git -C ~/store.git reset --hard", "git -C ~/store.git clean -fdx"], "store.git");
+    allowed(root.path(), "tidy up", &["git -C ~/store.git branch -D same", "git -C ~/store.git log --oneline spike"]);
+    allowed(root.path(), "delete the branch spike in store.git", &lost[..1]);
+}
+
+/// An index far above what is read, and a folder with more files than are looked at.
+#[test]
+fn a_repository_with_a_million_files_is_seen_in_bounded_time() {
+    use std::io::Write as _;
+    let root = repository();
+    let folder = root.path().join("home/user/project");
+    let commands = ["git reset --hard", "git checkout -- .", "git clean -fd", "rm -rf src"];
+    let mut child = Command::new("git")
+        .args(["-c", "safe.directory=*", "update-index", "--index-info"])
+        .current_dir(&folder)
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufWriter::new(child.stdin.take().unwrap());
+    for number in 0..1_000_000 {
+        writeln!(lines, "100644 {:040x}\td{}/f{number}", 1, number / 1000).unwrap();
+    }
+    drop(lines);
+    assert!(child.wait().unwrap().success());
+    own_all(root.path(), "home/user/project/.git");
+    let began = std::time::Instant::now();
+    asked(root.path(), "fix the branch", &commands, "could not be seen");
+    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+}
+
+/// One content after another that no commit holds, and one link after another to a file that is run later.
+#[test]
+fn what_is_replaced_while_it_is_looked_at_asks() {
+    use std::os::unix::fs::symlink;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    struct Stop<'a>(&'a AtomicBool);
+    impl Drop for Stop<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let root = repository();
+    let project = root.path().join("home/user/project");
+    let replace = |turn: usize| {
+        let fresh = project.join("fresh");
+        if turn % 2 == 0 {
+            fs::write(&fresh, format!("print({turn})\n")).unwrap();
+        } else {
+            symlink("../README.md", &fresh).unwrap();
+        }
+        fs::rename(&fresh, project.join("src/main.py")).unwrap();
+        let target = ["/home/user/.bashrc", "/home/user/.ssh/authorized_keys", "../../.profile"][turn % 3];
+        symlink(target, &fresh).unwrap();
+        fs::rename(&fresh, project.join("src/notes")).unwrap();
+    };
+    replace(0);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // ends the other thread too when an assertion fails
+        let _stop = Stop(&stop);
+        scope.spawn(|| (1..).take_while(|_| !stop.load(Ordering::Relaxed)).for_each(replace));
+        let commands = ["git checkout -- src/main.py", "rm -rf src", "echo x >> src/notes", "echo x > src/notes"];
+        for _ in 0..100 {
+            asked(root.path(), "run the tests", &commands, "");
+        }
+    });
+}

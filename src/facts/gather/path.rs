@@ -55,10 +55,15 @@ impl View<'_> {
     }
 
     /// What a path is behind links: the path that the effect changes, if it is another one. To delete a link deletes the
-    /// link alone.
+    /// link alone, and so does a version control system that puts a file in its place.
     fn behind_link(&self, effect: &Effect, path: &str, facts: &PathFacts) -> Option<String> {
         let path = path.trim_end_matches('/');
-        let real = if effect.verb == Verb::Delete && !effect.target.name().ends_with(['/', '*']) {
+        let itself = match effect.verb {
+            Verb::Delete => !effect.target.name().ends_with(['/', '*']),
+            Verb::Discard => facts.kind != Some(FileKind::Directory),
+            _ => false,
+        };
+        let real = if itself {
             let (folder, name) = path.rsplit_once('/')?;
             format!("{}/{name}", self.look(self.environment?, folder).resolved.trim_end_matches('/'))
         } else {

@@ -71,7 +71,7 @@ impl View<'_> {
         } else if irreplaceable(path) || real.is_some_and(irreplaceable) {
             query.recovery = Recovery::Lost;
         } else if query.verb == Verb::Discard {
-            (query.recovery, query.lost) = self.discarded(query, path, facts);
+            (query.recovery, query.lost) = self.discarded(query, path, real.unwrap_or(path));
         } else if query.exists != Known::Yes || !query.class.is(Class::OwnHome) {
         } else if query.verb == Verb::Delete {
             (query.recovery, query.lost) = self.deleted(query, path, facts);
@@ -87,15 +87,15 @@ impl View<'_> {
         }
         query.recovery = Recovery::Unknown;
         if let Some((environment, work)) = self.environment.zip(self.work_tree(self.cwd)) {
-            (query.recovery, query.lost) = self.discarded(query, &work, &self.look(environment, &work));
+            (query.recovery, query.lost) = self.discarded(query, &work, &self.look(environment, &work).resolved);
         }
     }
 
-    /// What an effect of a version control system would throw away.
-    fn discarded(&self, query: &EffectFacts, path: &str, facts: &PathFacts) -> (Recovery, String) {
+    /// What an effect of a version control system would throw away. `real`: the path without links around it.
+    fn discarded(&self, query: &EffectFacts, path: &str, real: &str) -> (Recovery, String) {
         let (place, reference) = match path.split_once("/.git/").filter(|_| query.operation == "ref") {
             Some((work, name)) => (work, Some(name)),
-            None => (facts.resolved.as_str(), None),
+            None => (real, None),
         };
         // a work tree that the action itself makes
         if self.environment.is_some_and(|environment| environment.is_there(place) == Some(false)) {

@@ -96,7 +96,7 @@ impl Looks {
     }
 }
 
-/// A repository and one of its work trees.
+/// A repository and one of its work trees; of a bare one, all three are the same folder.
 pub(crate) struct Repository<'a> {
     environment: &'a Environment,
     looks: &'a Looks,
@@ -128,7 +128,11 @@ impl<'a> Repository<'a> {
         let git = match environment.named(&place) {
             Some(Named::Folder) => place,
             _ if environment.is_folder(&place)? => place,
-            _ if !environment.is_there(&place)? => return Some(None),
+            _ if !environment.is_there(&place)? => {
+                let bare = is_bare(environment, work)?;
+                let [work, git, common] = [work; 3].map(str::to_owned);
+                return Some(bare.then_some(Self { environment, looks, work, git, common }));
+            }
             // of a linked work tree or a submodule
             _ => joined(work, text(environment, &place)?.trim().strip_prefix("gitdir:")?.trim()),
         };
@@ -175,6 +179,15 @@ impl<'a> Repository<'a> {
             }
         })
     }
+}
+
+/// Whether a folder is itself a repository, without a work tree; `None`: that could not be seen.
+fn is_bare(environment: &Environment, folder: &str) -> Option<bool> {
+    Some(
+        environment.is_there(&format!("{folder}/HEAD"))?
+            && environment.is_folder(&format!("{folder}/objects"))?
+            && environment.is_folder(&format!("{folder}/refs"))?,
+    )
 }
 
 /// The content of a short file, if it is text.
