@@ -32,6 +32,8 @@ pub enum Detail {
     Argument,
     /// The program edits the file in place (`write`).
     InPlace,
+    /// The shell empties the file before the program that reads it starts (`write`).
+    Emptied,
     /// How long a lock is held, in seconds; `None` without limit (`limit`).
     Held(Option<u64>),
     /// The operation of a step on the web, in lower case (`browse`).
@@ -110,6 +112,7 @@ impl fmt::Display for Detail {
             Self::Changed => f.write_str(CHANGED),
             Self::Brought => f.write_str(BROUGHT),
             Self::Argument => f.write_str("argument"),
+            Self::Emptied => f.write_str("emptied before it is read"),
             Self::InPlace => f.write_str("in place"),
             Self::Held(Some(seconds)) => write!(f, "{seconds} s"),
             Self::Held(None) => f.write_str("for ever"),

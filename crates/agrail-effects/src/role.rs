@@ -38,6 +38,8 @@ pub enum Role {
     Copy,
     /// Destination of a copy or move.
     Into,
+    /// The same, and what the source does not have is deleted there.
+    Mirror,
     /// New mode of the following paths.
     Mode,
     /// New owner of the following paths.
@@ -87,6 +89,7 @@ impl Role {
             "skip" => Self::Skip,
             "copy" => Self::Copy,
             "into" => Self::Into,
+            "mirror" => Self::Mirror,
             "mode" => Self::Mode,
             "owner" => Self::Owner,
             "signal" => Self::Signal,

@@ -66,7 +66,7 @@ impl Shell<'_> {
         let jobs = options.given.iter().filter(|option| counts.contains(&option.name.as_str()));
         let jobs = jobs.filter_map(|option| option.value.as_ref()?.parse::<u64>().ok()).max();
         // 0: as many as there is input
-        if jobs.is_some_and(|jobs| jobs >= JOBS || jobs == 0 && stdin.endless) {
+        if jobs.is_some_and(|jobs| jobs >= JOBS || jobs == 0 && (stdin.endless || stdin.many)) {
             self.exhaust("process", program);
         }
     }
@@ -184,6 +184,7 @@ mod tests {
             "while true; do ./job & done",
             "seq 5000 | xargs -P 2000 -n 1 ./job",
             "yes | xargs -P0 -n1 ./job",
+            "seq 5000 | shuf | xargs -P 0 -n 1 ./job",
             "parallel -j 2000 ./job ::: a",
         ] {
             assert_eq!(exhausted(command, &NoFiles), ["process"], "{command}");
@@ -194,6 +195,8 @@ mod tests {
             "for i in {1..5000}; do ./job & wait; done",
             "for i in {1..5000}; do for j in 1 2 3 4; do ./job & done; wait; done",
             "xargs -P 0 -n 1 ./job < list",
+            "seq 20 | xargs -P 0 -n 1 ./job",
+            "seq 5000 | head -n 20 | xargs -P 0 -n 1 ./job",
             "parallel -j 8 ./job ::: a b",
         ] {
             assert!(exhausted(command, &NoFiles).is_empty(), "{command}: {:?}", exhausted(command, &NoFiles));

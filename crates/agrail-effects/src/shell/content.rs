@@ -307,7 +307,7 @@ impl Shell<'_> {
         for (role, value, _) in &bound.arguments {
             match role {
                 Role::Copy | Role::Act { verb: Verb::Move, .. } => sources.push(value),
-                Role::Into => places.push(self.path(value)),
+                Role::Into | Role::Mirror => places.push(self.path(value)),
                 Role::Act { verb: Verb::Connect | Verb::Send, .. } => {
                     // query and fragment are not part of the file name
                     names.push(base(value.split(['?', '#']).next().unwrap_or_default()));

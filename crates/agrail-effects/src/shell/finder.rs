@@ -73,7 +73,8 @@ impl Shell<'_> {
         while let Some((before, rest)) = expression.split_at_checked(at).filter(|(_, rest)| !rest.is_empty()) {
             let narrowed = is_narrowed(before, wide);
             let whole = shallow || !narrowed;
-            let found: Vec<String> = starts.iter().map(|s| if whole { s.clone() } else { below(s) }).collect();
+            let name = if wide { named(before) } else { None }.unwrap_or_default();
+            let found = starts.iter().map(|s| if whole { s.clone() } else { below(s) + &name }).collect::<Vec<_>>();
             at += 1 + self.find_action(rest, &found, !narrowed);
         }
         Output { names: Some(starts.iter().map(|s| self.path(s)).collect()), ..Output::default() }
@@ -142,6 +143,18 @@ fn is_narrowed(before: &[String], wide: bool) -> bool {
             test => !negated && (NAMES.contains(&test) || OTHERS.contains(&test)),
         }
     })
+}
+
+/// The constant end of the names that the tests before an action choose, if there is only one such test: `.pdf` of
+/// `-name '*.pdf'`, `/core` of `-name core`.
+fn named(before: &[String]) -> Option<String> {
+    let mut chosen = before.windows(2).filter(|two| matches!(two, [test, _] if test == "-name" || test == "-iname"));
+    let ([test, value], None) = (chosen.next()?, chosen.next()) else { return None };
+    let at = before.iter().position(|word| word == test)?;
+    let negated = at.checked_sub(1).and_then(|at| before.get(at)).is_some_and(|word| word == "!" || word == "-not");
+    let end = value.strip_prefix('*');
+    let name = end.map_or_else(|| format!("/{value}"), str::to_owned);
+    (!negated && !name.contains(['*', '?', '['])).then_some(name)
 }
 
 /// The words that `xargs` reads from its input.

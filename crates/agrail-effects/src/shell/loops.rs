@@ -214,7 +214,12 @@ fn sequence_length(raw: &str) -> Option<u64> {
     if words.next()? != "seq" {
         return None;
     }
-    let numbers: Vec<i64> = words.filter_map(|w| w.parse().ok()).collect();
+    sequence(&words.map(str::to_owned).collect::<Vec<_>>())
+}
+
+/// The number of lines that `seq` prints with these arguments.
+pub(super) fn sequence(arguments: &[String]) -> Option<u64> {
+    let numbers: Vec<i64> = arguments.iter().filter_map(|word| word.parse().ok()).collect();
     let span = match numbers.as_slice() {
         [last] => *last,
         [first, last] => last.saturating_sub(*first),

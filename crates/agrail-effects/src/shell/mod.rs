@@ -59,6 +59,7 @@ mod search;
 mod sed;
 mod seen;
 mod sh;
+mod shown;
 mod source;
 pub mod special;
 mod ssh;
@@ -127,6 +128,8 @@ pub(crate) struct Output {
     decoded: bool,
     /// Whether it is endless.
     endless: bool,
+    /// Whether it has a thousand lines or more.
+    many: bool,
     /// Whether it is the input of a command (a pipe, a file, a heredoc) instead of a terminal.
     piped: bool,
     /// Whether only one simple command reads it.
@@ -208,6 +211,8 @@ pub(crate) struct Shell<'a> {
     background: bool,
     /// Whether the output goes into a pipe instead of a terminal.
     piped: bool,
+    /// The number of effects before the pipeline that is read.
+    pipeline: Option<usize>,
     repeat: u64,
     endless: bool,
     depth: usize,
@@ -294,6 +299,7 @@ impl<'a> Shell<'a> {
             background: false,
             piped: false,
             repeat: 1,
+            pipeline: None,
             endless: false,
             returned: Vec::new(),
             depth: 0,

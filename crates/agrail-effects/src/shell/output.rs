@@ -32,6 +32,7 @@ impl Shell<'_> {
             output.text = Some(String::new());
         }
         output.endless = self.is_endless(program, arguments, &stdin);
+        output.many = has_many_lines(program, arguments, &stdin);
         if output.endless && program == "tee" && arguments.iter().any(|w| !w.starts_with('-')) {
             self.exhaust("disk", program);
         }
@@ -180,6 +181,15 @@ fn sequence(first: &str, last: &str) -> Option<String> {
         return None;
     }
     Some((first..=last).map(|number| number.to_string()).collect::<Vec<_>>().join("\n"))
+}
+
+/// Whether a program prints a thousand lines or more.
+fn has_many_lines(program: &str, arguments: &[String], stdin: &Output) -> bool {
+    match program {
+        "seq" => super::loops::sequence(arguments).is_some_and(|lines| lines >= super::amount::JOBS),
+        "cat" | "shuf" | "sort" | "tac" | "tee" => stdin.many && arguments.iter().all(|word| !word.starts_with("-n")),
+        _ => false,
+    }
 }
 
 /// The only program for which `which` looks.

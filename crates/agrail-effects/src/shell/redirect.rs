@@ -16,6 +16,7 @@ impl Shell<'_> {
     /// Interprets a command or several with redirections. The redirections of input come first.
     pub(super) fn redirected(&mut self, node: Node<'_>, source: &str, mut stdin: Output) -> Output {
         let outer = stdin.clone();
+        let start = self.reading.effects.len();
         let redirects: Vec<Node<'_>> = children(node).into_iter().filter(|c| c.kind().ends_with("_redirect")).collect();
         let mut after: Vec<Node<'_>> = Vec::new();
         for redirect in &redirects {
@@ -40,6 +41,7 @@ impl Shell<'_> {
             if rest.kind() == "file_redirect" {
                 if !self.is_input(rest, source) {
                     self.redirect(rest, source, &output, false);
+                    self.empty_what_is_read(node, source, start);
                     if takes_output(rest, source) {
                         output = Output::silent();
                     }
@@ -52,6 +54,29 @@ impl Shell<'_> {
             }
         }
         output
+    }
+
+    /// Notes that a redirection empties a file that its own command, or one before it in a pipeline, has yet to read. What
+    /// a substitution reads is read before, and so is what another command of a list reads.
+    /// `start`: the number of effects before the command.
+    fn empty_what_is_read(&mut self, node: Node<'_>, source: &str, start: usize) {
+        let whole = node.parent().filter(|parent| parent.kind() == "pipeline");
+        let start = if whole.is_some() { self.pipeline.unwrap_or(start) } else { start };
+        let text = whole.unwrap_or(node).utf8_text(source.as_bytes()).unwrap_or_default();
+        if children(node).iter().any(|child| child.kind() == "list") || text.contains(['`', '(']) {
+            return;
+        }
+        let Some((last, before)) = self.reading.effects.get_mut(start..).and_then(<[Effect]>::split_last_mut) else {
+            return;
+        };
+        let reads = |effect: &Effect| effect.verb == Verb::Read && effect.target == last.target;
+        if last.verb == Verb::Write
+            && last.program == "shell"
+            && last.detail == Detail::None
+            && before.iter().any(reads)
+        {
+            last.detail = Detail::Emptied;
+        }
     }
 
     /// Interprets the commands to which redirections belong. `None` if there are only redirections.

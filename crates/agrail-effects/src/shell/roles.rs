@@ -143,6 +143,7 @@ impl Shell<'_> {
         self.unlisted_options(&label, &bound.unlisted, looks, runs_project);
         self.add_grade(program, words, bound, first);
         self.add_search(program, words, first);
+        self.list_what_is_not_shown(program, words, first);
     }
 
     /// A subcommand that the row lacks, of a program whose subcommands run the project's code.
@@ -234,6 +235,7 @@ impl Shell<'_> {
             Role::Plain if value.split(['=', ',']).all(is_plain) => return,
             Role::Unknown | Role::Plain => return self.unknown(Cause::Arguments, value, program),
             Role::Copy => (Verb::Read, "", Kind::Path),
+            Role::Mirror => return self.mirror(value, command),
             Role::Into => (Verb::Overwrite, "", Kind::Path),
             Role::Upload => {
                 let read = Role::Act { verb: Verb::Read, operation: String::new(), kind: Kind::Path };
@@ -290,6 +292,30 @@ impl Shell<'_> {
             effect.incoming = command.incoming.to_vec();
         }
         self.add(effect);
+    }
+
+    /// Adds the effects of a copy that deletes what its source does not have.
+    fn mirror(&mut self, place: &str, command: &Command<'_>) {
+        let kept = command.bound.dry;
+        match remote_host(place).filter(|host| !self.is_here(&super::ssh::destination(host).1)) {
+            Some(_) if kept => {}
+            Some(host) => {
+                let mut effect =
+                    Effect::new(Verb::Remote, Target::Named(Kind::Remote, host.to_owned()), command.program);
+                "delete".clone_into(&mut effect.operation);
+                self.add(effect);
+            }
+            None => {
+                for name in command.incoming.iter().filter(|_| !kept) {
+                    let folder = if name.contains(UNKNOWN_SPAN) { place.to_owned() } else { format!("{place}/{name}") };
+                    let mut effect = self.at(Verb::Delete, &folder, command.program);
+                    "mirror".clone_into(&mut effect.operation);
+                    effect.recursive = true;
+                    self.add(effect);
+                }
+            }
+        }
+        self.role(&Role::Into, place, command);
     }
 
     /// The effect of a verb on its target; `None` if a dry run leaves the target alone.

@@ -360,7 +360,7 @@ impl Shell<'_> {
 
     /// What a path that the program computes may be: each path among its arguments.
     fn given_paths(&self, role: &Role, computed: &str) -> Vec<String> {
-        let on_path = matches!(role, Role::Act { kind: Kind::Path, .. } | Role::Into | Role::Copy);
+        let on_path = matches!(role, Role::Act { kind: Kind::Path, .. } | Role::Into | Role::Mirror | Role::Copy);
         let Some(rest) = computed.strip_prefix(UNKNOWN_SPAN).filter(|_| on_path) else { return Vec::new() };
         let value = |word: &String| match word.split_once('=') {
             Some((_, value)) => Some(value.to_owned()),

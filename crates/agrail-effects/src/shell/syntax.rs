@@ -267,15 +267,15 @@ impl Shell<'_> {
         // after a heredoc, the rest of the line begins with the `|` into which the heredoc goes
         output.piped |= children(node).first().is_some_and(|first| matches!(first.kind(), "|" | "|&"));
         let parts: Vec<Node<'_>> = children(node).into_iter().filter(Node::is_named).collect();
-        let outer = self.piped;
+        let outer = (self.piped, self.pipeline.replace(self.reading.effects.len()));
         for (place, child) in parts.iter().enumerate() {
-            self.piped = outer || place + 1 < parts.len();
+            self.piped = outer.0 || place + 1 < parts.len();
             output.private = place > 0;
             output = self.scoped(|s| s.statement(*child, source, output.clone()));
             output.piped = true;
             output.file = None;
         }
-        (self.background, self.piped) = (before, outer);
+        (self.background, (self.piped, self.pipeline)) = (before, outer);
         output
     }
 }
@@ -294,6 +294,7 @@ pub(super) fn join(first: Output, second: Output) -> Output {
         file: None,
         network: first.network || second.network,
         endless: first.endless || second.endless,
+        many: first.many || second.many,
         decoded: first.decoded || second.decoded,
         piped: first.piped || second.piped,
         private: false,
@@ -310,6 +311,7 @@ fn either_output(outputs: Vec<Output>) -> Output {
             file: None,
             network: a.network || b.network,
             endless: a.endless || b.endless,
+            many: a.many || b.many,
             decoded: a.decoded || b.decoded,
             piped: a.piped || b.piped,
             private: false,

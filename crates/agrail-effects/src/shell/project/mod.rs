@@ -19,6 +19,7 @@ mod manifest;
 mod programs;
 mod registries;
 mod scripts;
+mod settings;
 mod survey;
 mod suspect;
 mod tasks;

@@ -148,7 +148,7 @@ impl Shell<'_> {
     /// Adds the effects of the project scripts that a package manager runs. Returns whether that is all that the
     /// command does: it names an existing script.
     pub(crate) fn package_scripts(&mut self, program: &str, words: &[String]) -> bool {
-        if self.creates_project(program, words) {
+        if self.creates_project(program, words) || program == "npm" && self.sets_package(program, words) {
             return true;
         }
         let members = (program == "yarn").then(|| in_members(words)).flatten();
