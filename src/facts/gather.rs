@@ -111,6 +111,7 @@ pub fn gather(
         let about = |effect: &Effect| {
             let mut query = view.query(effect);
             query.requested = !context.request.trim().is_empty();
+            query.only_looks = asked::only_looks(&context.request);
             query.watched = context.session.began.is_some() && context.session.unread.is_none();
             query.agent.clone_from(&context.agent);
             query.asked = asked::names_target(&context.request, &query);

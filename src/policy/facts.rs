@@ -198,6 +198,8 @@ facts! {
         rename "rename" "rename": bool,
         /// The user's request is known.
         requested "requested" "requested": bool,
+        /// The request asks only to look at something.
+        only_looks "looks" "looks": bool,
         /// All that the agent has read is on record, from the beginning of its session.
         watched "watched" "watched": bool,
         /// Name of the agent, as its operator configured it.

@@ -119,6 +119,10 @@ fn pushes_go_where_the_project_comes_from() {
         "cd src && git push elsewhere main",
     ];
     all(root.path(), "save my work", Decision::Ask, &new);
+    // a remote with which nothing was exchanged yet
+    all(root.path(), "push my work", Decision::Ask, &["git push copy main"]);
+    all(root.path(), "push my work to copy", Decision::Allow, &["git push copy main"]);
+    all(root.path(), "don't push to copy yet", Decision::Ask, &["git push copy main"]);
     all(root.path(), "save my work on drop.other.example", Decision::Allow, &new[..5]);
     all(
         root.path(),

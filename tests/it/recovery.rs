@@ -271,7 +271,7 @@ fn what_is_replaced_while_it_is_looked_at_asks() {
     let project = root.path().join("home/user/project");
     let replace = |turn: usize| {
         let fresh = project.join("fresh");
-        if turn % 2 == 0 {
+        if turn.is_multiple_of(2) {
             fs::write(&fresh, format!("print({turn})\n")).unwrap();
         } else {
             symlink("../README.md", &fresh).unwrap();

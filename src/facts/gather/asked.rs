@@ -81,7 +81,7 @@ const CHANGES: [&str; 44] = [
 ];
 
 /// Whether the request only looks: it says so, and says nothing of a change.
-fn only_looks(request: &str) -> bool {
+pub(super) fn only_looks(request: &str) -> bool {
     let words = words(request);
     let changes = |word: &String| {
         CHANGES.iter().any(|begin| word.starts_with(begin))
@@ -205,6 +205,24 @@ fn has_object(words: &[String], at: usize, objects: &[&str]) -> bool {
 /// Whether a request says one of `verbs`, with one of `objects` after it.
 fn asks(words: &[String], verbs: &[&str], objects: &[&str]) -> bool {
     said(words, verbs).any(|at| has_object(words, at, objects))
+}
+
+/// Whether the request asks to delete files, whichever these are.
+pub(super) fn asks_to_delete_files(request: &str) -> bool {
+    asks(&words(request), &DELETES, &["directori", "file", "them"])
+}
+
+/// Whether the request asks that one folder becomes as another is.
+pub(super) fn asks_to_mirror(request: &str) -> bool {
+    let words = words(request);
+    asks(&words, &["clon", "mirror", "replicat", "sync", "synchroniz", "synchronis"], &[])
+        || asks(&words, &DELETES, &[])
+        || words.iter().any(|word| matches!(word.as_str(), "exact" | "exactly" | "identical" | "same"))
+}
+
+/// Whether the request asks to push commits.
+pub(super) fn asks_to_push(request: &str) -> bool {
+    asks(&words(request), &["push"], &[])
 }
 
 /// Whether the request names what an effect reads beside files, or the kind of change that it makes on another system.
@@ -341,7 +359,7 @@ fn covers(file: &str, path: &str, work: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{names, names_deletion, names_discard, names_target};
+    use super::{asks_to_delete_files, asks_to_push, names, names_deletion, names_discard, names_target};
     use crate::effect::{Kind, Verb};
     use crate::policy::EffectFacts;
 
@@ -393,6 +411,21 @@ mod tests {
         {
             assert!(!names_deletion(other, "/p/src"), "{other}");
         }
+    }
+
+    #[test]
+    fn files_of_any_name_and_pushes_are_asked_for() {
+        for asked in
+            ["Remove all .txt files below ~", "find the core files and delete them", "delete empty directories"]
+        {
+            assert!(asks_to_delete_files(asked), "{asked}");
+        }
+        for other in ["clear the build folder", "free some space", "don't delete files, list them", "delete the branch"]
+        {
+            assert!(!asks_to_delete_files(other), "{other}");
+        }
+        assert!(asks_to_push("Push this branch") && asks_to_push("commit and push it"));
+        assert!(!asks_to_push("commit it, don't push yet") && !asks_to_push("fix the pushbutton"));
     }
 
     #[test]

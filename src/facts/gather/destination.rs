@@ -1,7 +1,7 @@
 //! Where an effect connects or sends data to, and how well that place is known.
 
 use super::View;
-use super::asked::mentions;
+use super::asked::{asks_to_push, mentions};
 use crate::effect::shell::is_public_registry;
 use crate::effect::{Effect, Kind, SECRET_VARIABLES, STREAMED, UNKNOWN_SPAN, Verb};
 use crate::facts::url::{host_of, is_here, place_of};
@@ -97,13 +97,20 @@ impl View<'_> {
             if refused { Destination::Remote } else { Destination::New }
         } else if any(&|one| one.used) {
             Destination::Remote
-        } else if any(&|one| self.asks_for(&host_of(&one.address).to_lowercase())) {
+        } else if any(&|one| self.asks_for(&host_of(&one.address).to_lowercase()) || self.asks_to_push(one)) {
             Destination::Named
         } else if any(&|one| (self.approved.0)(&place_of(&one.address))) {
             Destination::Known
         } else {
             Destination::New
         })
+    }
+
+    /// Whether the request asks to push, and names the remote, or there is no other.
+    fn asks_to_push(&self, remote: &Remote) -> bool {
+        let request = self.request.to_lowercase();
+        let only = self.remotes.get().is_some_and(|remotes| remotes.len() == 1);
+        asks_to_push(&request) && (only || mentions(&request, &remote.name.to_lowercase()))
     }
 
     /// Whether the request names a host: itself, its registered domain, or the word before that domain's end.

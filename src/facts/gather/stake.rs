@@ -1,10 +1,10 @@
 //! What is at stake: whether an effect destroys data of the user of which no copy is known.
 
 use super::View;
-use super::asked::names;
+use super::asked::{asks_to_delete_files, asks_to_mirror, names};
 use super::names::{above, is_below};
 use super::recovery::is_made_again;
-use crate::effect::Verb;
+use crate::effect::{UNKNOWN_SPAN, Verb};
 use crate::machine::Class;
 use crate::policy::{EffectFacts, Known, TargetType};
 
@@ -35,6 +35,10 @@ impl View<'_> {
         if inside.is_empty() && query.recursive && query.is_prefix {
             return true;
         }
+        // files of a kind, at any depth
+        if inside.is_empty() && query.verb == Verb::Delete && query.name.contains(&format!("/{UNKNOWN_SPAN}")) {
+            return !query.name.rsplit('/').next().is_some_and(again) && !asks_to_delete_files(self.request);
+        }
         if inside.is_empty() || inside.split('/').any(again) {
             return false;
         }
@@ -44,7 +48,9 @@ impl View<'_> {
             // any folder of the home may be the project
             None => documents || (query.recursive && !query.is_prefix),
         };
-        outside && !self.is_entered(path) && !self.is_versioned(path) && !names(self.request, path)
+        // who asks for a copy asks for no deletion
+        let named = names(self.request, path) && (query.operation != "mirror" || asks_to_mirror(self.request));
+        outside && !self.is_entered(path) && !self.is_versioned(path) && !named
     }
 
     /// Whether the action itself enters a folder around the path that is not one of the user's own documents.
