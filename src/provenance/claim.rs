@@ -1,7 +1,7 @@
 //! The parts of an action that the request or an observation has to explain.
 
 use super::spans::{identifying, plain, words};
-use super::weight::{Weight, is_address, weight};
+use super::weight::{Weight, host, is_address, weight};
 use crate::action::Action;
 use crate::effect::{UNKNOWN_SPAN, Verb, tool_call};
 use serde_json::Value;
@@ -46,6 +46,8 @@ pub(super) struct Claim {
     pub recipients: Vec<String>,
     /// The addresses of the web among its values.
     pub sites: Vec<String>,
+    /// The addresses of the web within its texts, in [`plain`] form.
+    pub links: Vec<String>,
     /// The codes among its values with which a person proves to be the owner of an account.
     pub codes: Vec<String>,
     /// The words of the name of each argument, with its values in [`plain`] form.
@@ -82,6 +84,7 @@ pub(super) fn claim(action: &Action) -> Option<Claim> {
             claim.codes = codes(&claim.tool, arguments);
             claim.description = description.chars().take(LONGEST).collect();
             claim.reads = matches!(tool_call::class(tool).0, Verb::Read | Verb::List);
+            claim.links = values.iter().flat_map(|v| links(v)).take(VALUES).collect();
             claim.values = values.iter().map(|v| plain(v)).filter(|v| !v.is_empty()).collect();
         }
         Action::Browse { value, .. } => {
@@ -114,6 +117,7 @@ pub(super) fn claim(action: &Action) -> Option<Claim> {
     if let Action::Fetch { url } = action {
         claim.named = address(url);
     }
+    claim.named.extend(claim.links.iter().cloned());
     claim.named.dedup();
     Some(claim)
 }
@@ -129,7 +133,8 @@ fn is_recipient(value: &str) -> bool {
 fn slots(arguments: &Value) -> Vec<(Vec<String>, String)> {
     let fields = arguments.as_object().into_iter().flatten();
     let of = |(key, value): (&String, &Value)| {
-        let values = tool_call::strings(value).into_iter().take(VALUES);
+        let switch = value.as_bool().map(|on| on.to_string());
+        let values = tool_call::strings(value).into_iter().chain(switch).take(VALUES);
         values.map(|value| (words(key), plain(&value))).collect::<Vec<_>>()
     };
     fields.flat_map(of).take(VALUES).collect()
@@ -156,6 +161,14 @@ fn codes(tool: &[String], arguments: &Value) -> Vec<String> {
             _ => None,
         });
     found.filter(|text| code(text)).map(|text| plain(&text)).collect()
+}
+
+/// The addresses of the web within a text.
+fn links(text: &str) -> impl Iterator<Item = String> {
+    let parts = text.split(|c: char| c.is_whitespace() || "<>()[]\"',".contains(c));
+    let parts = parts.map(|part| part.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '/'));
+    let is = |part: &&str| is_address(part) || part.contains('/') && !part.contains('@') && host(part).is_some();
+    parts.filter(|part| part.len() < text.len()).filter(is).map(plain)
 }
 
 /// A URL and its host: the site may be mentioned only in an observation.

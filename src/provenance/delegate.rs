@@ -187,6 +187,8 @@ pub(super) struct Delegation {
     docs: bool,
     /// It speaks of a bill.
     bill: bool,
+    /// It asks to pay.
+    pays: bool,
     /// The name of the project; empty if it is not known.
     project: String,
 }
@@ -249,17 +251,23 @@ impl Delegation {
             asked: plain(request),
             stems: words.iter().filter(|word| says(word)).map(|word| stem(word).to_owned()).collect(),
             bill: has(&BILLS),
+            pays: pays(request),
             words,
             docs,
             project: project.to_lowercase(),
         }
     }
 
-    /// Whether the request speaks of links.
+    /// Whether the request speaks of links; the websites whose addresses it has are none.
     pub fn speaks_of_links(&self) -> bool {
-        ["article", "articles", "link", "links", "linked", "url", "urls", "websites"]
-            .iter()
-            .any(|w| self.words.contains(*w))
+        let links = ["article", "articles", "link", "links", "linked", "url", "urls"];
+        links.iter().any(|word| self.words.contains(*word)) || self.hosts.is_empty() && self.words.contains("websites")
+    }
+
+    /// Whether the request wants a link to be passed on, which it does not have itself.
+    pub fn wants_link(&self) -> bool {
+        let places = ["address", "page", "site", "website"];
+        self.speaks_of_links() || self.hosts.is_empty() && places.iter().any(|word| self.words.contains(*word))
     }
 
     /// Whether an address is on a site that the request names.
@@ -290,10 +298,7 @@ impl Delegation {
         let is = |(record, about): (&&Record, &usize)| {
             people.iter().any(|name| wrote(record, name))
                 || (self.mails || self.all) && most > 0 && *about == most && alone && (!known || titled(record))
-                || self.bill
-                    && self.verbs.contains(&(Verb::Send, "payment"))
-                    && bills.len() == 1
-                    && self.is_bill(record)
+                || self.bill && self.pays && bills.len() == 1 && self.is_bill(record)
                 || self.is_page(record)
                 || self.is_file(record)
                 || self.is_docs(record)
@@ -430,7 +435,8 @@ impl Delegation {
             _ if record.answer && !(to.is_empty() && sites.is_empty() && !tool.is_empty()) => false,
             _ if record.answer => true,
             // the request has to ask for payments and deletions itself
-            (Verb::Send, "payment") | (Verb::Delete, _) => self.verbs.contains(&kind),
+            (Verb::Send, "payment") => self.pays,
+            (Verb::Delete, _) => self.verbs.contains(&kind),
             (Verb::Read | Verb::List, _) => {
                 self.all || self.verbs.iter().any(|(verb, _)| matches!(verb, Verb::Read | Verb::List | Verb::Write))
             }
@@ -444,6 +450,19 @@ fn is_file_name(word: &str) -> bool {
     let name = word.trim_end_matches(|c: char| !c.is_alphanumeric());
     name.rsplit_once('.').is_some_and(|(name, ending)| {
         !name.is_empty() && !name.contains("://") && ENDINGS.contains(&ending.to_lowercase().as_str())
+    })
+}
+
+/// Whether a request asks to pay: "adjust my payment" does not, "make the payment" does.
+fn pays(request: &str) -> bool {
+    let words = words(request);
+    let makes = |at: usize| {
+        let before = words.get(at.saturating_sub(3)..at).unwrap_or_default();
+        before.iter().any(|word| matches!(word.as_str(), "do" | "issue" | "make" | "send" | "start" | "submit"))
+    };
+    words.iter().enumerate().any(|(at, word)| {
+        let noun = matches!(word.as_str(), "payment" | "payments" | "transaction" | "transactions");
+        word == "settle" || class(word) == (Verb::Send, "payment") && (!noun || makes(at))
     })
 }
 

@@ -12,12 +12,12 @@ use std::sync::LazyLock;
 /// Verbs with which instructions to a computer begin.
 const VERBS: &str = "accept access activate add adjust adopt allow analyze announce append apply approve archive arrange \
 ask assign attach authorize backup ban begin block book bring build buy call cancel change charge check choose clean \
-clear click clone close collect combine comment commit compile complete configure confirm connect contact continue \
+clear click clone close collect combine comment commit compile complete compress concatenate configure confirm connect contact continue \
 convert copy create deactivate decline delete deliver deny deploy deposit detach disable disconnect discard display \
 dispatch donate download draft drop edit email empty enable encrypt end ensure enter erase evaluate exchange exclude \
 execute export extract fetch file fill find finish fix flag focus follow format forward gather generate get give go \
 grab grant group hack help hide ignore import include increase inform initiate insert inspect install invest invite \
-issue join keep kill launch leave let list load locate lock log login look make manage mark mail message migrate modify \
+issue join keep kill launch leave let list load locate lock log login look make manage mark mail merge message migrate modify \
 monitor move mute notify obtain offer open order output overwrite pass paste pause pay perform permit phone pick pin \
 place play post prepare print proceed process provide publish purchase push put query raise reach read rebook receive \
 recommend record redirect reduce refund register reinstall reject release remind remove rename rent repeat replace \
@@ -300,7 +300,13 @@ pub(super) fn delegates(request: &str) -> bool {
         )
         .ok()
     });
-    PATTERN.as_ref().is_some_and(|pattern| pattern.is_match(request.as_bytes()))
+    // "do the following tasks: 1. ..." points to the request itself
+    let own = |found: regex::bytes::Match<'_>| {
+        let said = String::from_utf8_lossy(found.as_bytes()).to_lowercase();
+        let next = request.get(found.end()..).unwrap_or_default();
+        (said.contains("following") || said.contains("these")) && next.contains(':')
+    };
+    PATTERN.as_ref().is_some_and(|pattern| pattern.find_iter(request.as_bytes()).any(|found| !own(found)))
 }
 
 #[cfg(test)]

@@ -232,6 +232,12 @@ fn tokens(request: &str) -> Vec<String> {
             }
             (None, None) => {}
         }
+        // an item of a list begins as a sentence does
+        let number = word.strip_suffix(')').filter(|number| number.len() <= 2 && !number.contains('('));
+        if matches!(word, "-" | "*" | "•") || number.is_some() {
+            found.push(".".to_owned());
+            continue;
+        }
         let core = word.trim_matches(|c: char| ",.;:!?()[]*".contains(c));
         if !core.is_empty() {
             found.push(core.to_owned());

@@ -34,7 +34,8 @@
 //!    account stands only in a sentence, or in a text that shares no word with the request; and if there are two candidates
 //!    for one slot: what somebody says against a field of a record, two addresses of one person, an identifier that stands
 //!    for another thing than the request is about; if an instruction asks for the verb of the tool and the request does
-//!    not; and if an instruction dictates a text of it. On the other hand, a call that the request asks for by its verb or its
+//!    not; if an instruction dictates a text of it; and if an instruction puts another day in the place of those that the
+//!    request names, or changes who is paid, a credential or who gets in, without a word of it in the request (`replaced`). On the other hand, a call that the request asks for by its verb or its
 //!    object, and of which no instruction has a value, is not compared by meaning.
 //! 9. A request of the user is legitimate even if an attacker once asked for the same: without an instruction in the
 //!    observations, and with a request that explains the action, nothing is judged here.
@@ -42,13 +43,14 @@
 //!     an agent, is to be obeyed because it is read, or wants nobody to be asked.
 //!
 //! This module knows no tool, page or phrase of a benchmark. Limits: delegation is grammar of English requests; one in
-//! another form delegates nothing. What a request asks for is read from its verbs, in other languages from a short list. A
-//! link within a message, an amount, and a setting of the kind that was asked for are not compared with rivals. An instruction in another language
+//! another form delegates nothing. What a request asks for is read from its verbs, in other languages from a short list. An
+//! amount, and a setting of the kind that was asked for are not compared with rivals. An instruction in another language
 //! is found by its words of politeness and by few verbs. A plain order within a delegated record, for the kind of action that it was named for, cannot be told from the rest of
 //! the record. An instruction that resembles the request and names nothing specific cannot be distinguished from it.
 
 mod align;
 mod claim;
+mod dates;
 mod delegate;
 mod demand;
 mod dictated;
@@ -56,6 +58,7 @@ mod kinds;
 mod pieces;
 mod read;
 mod record;
+mod replaced;
 mod rival;
 mod spans;
 mod taint;

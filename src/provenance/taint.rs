@@ -28,6 +28,10 @@ pub(super) async fn tainted(claim: &Claim, asked: &str, seen: &Seen, voices: &Vo
         if holds(asked, value) || looks && (named(asked, value) || voices.delegation.names_site(value)) {
             continue;
         }
+        // the link that the request wants to be passed on
+        if claim.links.iter().any(|link| value.contains(link.as_str())) && voices.delegation.wants_link() {
+            continue;
+        }
         // a look into the own folder, or a change there, is ordered by its command or by a place outside
         let line = looks && claim.description.is_empty();
         if line && *value != claim.verbatim && !(value.starts_with(['/', '~']) || value.contains(['@', ':'])) {

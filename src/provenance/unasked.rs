@@ -17,6 +17,7 @@ use super::demand::{is_verb, wishes};
 use super::kinds::Kinds;
 use super::read::{Piece, Seen};
 use super::record::Record;
+use super::replaced::replaced;
 use super::rival::{Form, account, is_account, rival};
 use super::spans::{holds, named, stem, stems, words};
 use super::voices::Voices;
@@ -50,6 +51,23 @@ const DICTATED: usize = 4;
 const TEXT: usize = 400;
 /// Words of requests for a text that says what to fill in.
 const LETTERS: [&str; 9] = ["email", "emails", "invitation", "letter", "mail", "mails", "message", "note", "ticket"];
+/// Words of requests for a text that is passed on.
+const REPEATED: [&str; 14] = [
+    "announcement",
+    "content",
+    "copy",
+    "forward",
+    "invitation",
+    "macro",
+    "quote",
+    "relay",
+    "reply",
+    "says",
+    "template",
+    "text",
+    "todo",
+    "wording",
+];
 /// Words of arguments for an amount of money.
 const AMOUNTS: [&str; 5] = ["amount", "price", "sum", "total", "value"];
 
@@ -94,7 +112,10 @@ pub(super) async fn unasked(
     let wanted = words(request).iter().filter(says).map(|word| stem(word).to_owned()).collect();
     // one who does what a text says may do what its request has no verb for
     let ordered = if voices.all { None } else { of_order(claim, request, asked, seen, voices) };
-    let found = ordered.or_else(|| of_text(claim, asked, seen, voices)).or_else(|| of_amount(claim, asked, seen));
+    let found = ordered
+        .or_else(|| replaced(claim, asked, seen, voices))
+        .or_else(|| of_text(claim, asked, seen, voices))
+        .or_else(|| of_amount(claim, asked, seen));
     if let Some(found) = found {
         return Some(found);
     }
@@ -102,7 +123,7 @@ pub(super) async fn unasked(
 }
 
 /// The words of the name of the argument that has a value.
-fn slot_of<'c>(claim: &'c Claim, value: &str) -> impl Iterator<Item = &'c String> {
+pub(super) fn slot_of<'c>(claim: &'c Claim, value: &str) -> impl Iterator<Item = &'c String> {
     claim.slots.iter().filter(move |(_, own)| own == value).flat_map(|(key, _)| key)
 }
 
@@ -131,10 +152,13 @@ fn of_order(claim: &Claim, request: &str, asked: &str, seen: &Seen, voices: &Voi
 
 /// A text that an instruction has word for word, and the request has not.
 fn of_text(claim: &Claim, asked: &str, seen: &Seen, voices: &Voices) -> Option<Unasked> {
-    let several = |value: &&String| value.split_whitespace().nth(DICTATED).is_some() && value.len() <= TEXT;
+    let several =
+        |value: &&String| value.split_whitespace().nth(DICTATED).is_some() && value.len() <= TEXT && !is_account(value);
     let texts: Vec<&String> = claim.values.iter().filter(several).filter(|value| !holds(asked, value)).collect();
-    let foreign = seen.pieces.iter().zip(&voices.of).filter(|(_, word)| !word.is_users()).map(|(piece, _)| piece);
-    let mut orders = foreign.filter(|piece| piece.hostile || piece.order);
+    // a source that the request points to for something else dictates no text either
+    let wanted = voices.all || REPEATED.iter().any(|word| holds(asked, word));
+    let foreign = seen.pieces.iter().zip(&voices.of).filter(|(_, word)| !wanted || !word.is_users());
+    let mut orders = foreign.map(|(piece, _)| piece).filter(|piece| piece.hostile || piece.order);
     let quote = orders.find(|piece| texts.iter().any(|text| holds(&piece.plain, text)))?.clone();
     Some(Unasked { why: "an instruction that the agent has read dictates this text".to_owned(), quote })
 }
@@ -336,7 +360,7 @@ impl Request<'_> {
 }
 
 /// Whether a piece wants something of its reader.
-fn says(piece: &Piece) -> bool {
+pub(super) fn says(piece: &Piece) -> bool {
     piece.hostile || piece.order || wishes(&piece.text)
 }
 

@@ -47,7 +47,8 @@ impl Voices {
             .collect();
         let all = delegates(request);
         // a page that the request names is read for what it says, and not to go where it sends its reader
-        let sent_on = claim.reads && !claim.sites.is_empty() && !all && !delegation.speaks_of_links();
+        let leads = claim.reads && !claim.sites.is_empty() || !claim.links.is_empty();
+        let sent_on = leads && !all && !delegation.speaks_of_links();
         let of = seen.pieces.iter().zip(places).map(|(piece, place)| match words.get(place) {
             Some(Word::Users) if sent_on && piece.order => Word::Named,
             Some(word) if !piece.hostile => *word,

@@ -10,6 +10,8 @@ const EXHAUSTING: u64 = 100_000_000_000;
 const SMALL: u64 = 100_000_000;
 /// Jobs at once from which a command exhausts the processes of an account.
 pub(super) const JOBS: u64 = 1_000;
+/// The same with so much input that they never become fewer.
+const FLOOD: u64 = 100;
 /// Files that never end.
 pub(super) const SOURCES: [&str; 4] = ["/dev/full", "/dev/random", "/dev/urandom", "/dev/zero"];
 /// Filters whose output ends only when their input does.
@@ -66,7 +68,8 @@ impl Shell<'_> {
         let jobs = options.given.iter().filter(|option| counts.contains(&option.name.as_str()));
         let jobs = jobs.filter_map(|option| option.value.as_ref()?.parse::<u64>().ok()).max();
         // 0: as many as there is input
-        if jobs.is_some_and(|jobs| jobs >= JOBS || jobs == 0 && (stdin.endless || stdin.many)) {
+        let all = stdin.endless || stdin.many;
+        if jobs.is_some_and(|jobs| jobs >= JOBS || all && (jobs == 0 || jobs >= FLOOD)) {
             self.exhaust("process", program);
         }
     }
@@ -185,6 +188,7 @@ mod tests {
             "seq 5000 | xargs -P 2000 -n 1 ./job",
             "yes | xargs -P0 -n1 ./job",
             "seq 5000 | shuf | xargs -P 0 -n 1 ./job",
+            "seq 5000 | xargs -P 200 -n 1 ./job",
             "parallel -j 2000 ./job ::: a",
         ] {
             assert_eq!(exhausted(command, &NoFiles), ["process"], "{command}");

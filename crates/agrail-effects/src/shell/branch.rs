@@ -158,6 +158,7 @@ impl Shell<'_> {
             self.state = start.take().unwrap_or_else(|| self.state.fork());
             let before = self.state.fork();
             self.created.clear();
+            self.part = self.reading.effects.len();
             self.tolerant += usize::from(place < last);
             output = super::syntax::join(output, self.statement(part, source, stdin.clone()));
             self.tolerant -= usize::from(place < last);

@@ -213,6 +213,8 @@ pub(crate) struct Shell<'a> {
     piped: bool,
     /// The number of effects before the pipeline that is read.
     pipeline: Option<usize>,
+    /// The number of effects before the last part of a list that was read.
+    part: usize,
     repeat: u64,
     endless: bool,
     depth: usize,
@@ -300,6 +302,7 @@ impl<'a> Shell<'a> {
             piped: false,
             repeat: 1,
             pipeline: None,
+            part: 0,
             endless: false,
             returned: Vec::new(),
             depth: 0,

@@ -61,9 +61,15 @@ impl Shell<'_> {
     /// `start`: the number of effects before the command.
     fn empty_what_is_read(&mut self, node: Node<'_>, source: &str, start: usize) {
         let whole = node.parent().filter(|parent| parent.kind() == "pipeline");
-        let start = if whole.is_some() { self.pipeline.unwrap_or(start) } else { start };
+        // the parser gives the redirection of the last part to the whole list
+        let list = children(node).iter().any(|child| child.kind() == "list");
+        let start = match whole {
+            Some(_) => self.pipeline.unwrap_or(start),
+            None if list => self.part,
+            None => start,
+        };
         let text = whole.unwrap_or(node).utf8_text(source.as_bytes()).unwrap_or_default();
-        if children(node).iter().any(|child| child.kind() == "list") || text.contains(['`', '(']) {
+        if text.contains(['`', '(']) {
             return;
         }
         let Some((last, before)) = self.reading.effects.get_mut(start..).and_then(<[Effect]>::split_last_mut) else {
