@@ -304,9 +304,14 @@ impl Delegation {
                 || self.is_docs(record)
                 || self.says_name(record)
                 || self.all && self.says_source(record)
-                || self.numbers.iter().any(|number| is_numbered(record, number))
+                || !self.is_other_mail(record) && self.numbers.iter().any(|number| is_numbered(record, number))
         };
         records.iter().zip(&about).map(is).collect()
+    }
+
+    /// Whether a record is a mail, of which the request says nothing: anyone may write that it is ticket 12.
+    fn is_other_mail(&self, record: &Record) -> bool {
+        !self.mails && words(&record.source).iter().any(|word| MAILS.contains(&word.as_str()))
     }
 
     /// How much of its subject and of its writer the request says.

@@ -53,6 +53,7 @@ mod silence;
 mod stake;
 mod survey;
 mod table;
+mod texts;
 mod transcripts;
 mod url;
 mod words;

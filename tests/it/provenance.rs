@@ -19,11 +19,11 @@ fn context(request: &str, read: &[&str]) -> Context {
     context
 }
 
-fn call(tool: &str, arguments: Value) -> Action {
+pub fn call(tool: &str, arguments: Value) -> Action {
     Action::ToolCall { server: None, tool: tool.to_owned(), arguments }
 }
 
-async fn decide(request: &str, read: &[&str], action: Action) -> Verdict {
+pub async fn decide(request: &str, read: &[&str], action: Action) -> Verdict {
     guard().check(&action, &context(request, read)).await
 }
 
@@ -203,7 +203,7 @@ async fn nothing_is_not_explained_by_a_request() {
 }
 
 /// Observations with the names of their sources.
-async fn decide_from(request: &str, read: &[(&str, &str)], action: Action) -> Verdict {
+pub async fn decide_from(request: &str, read: &[(&str, &str)], action: Action) -> Verdict {
     let mut context = context(request, &[]);
     let observation =
         |(source, text): &(&str, &str)| Observation { source: (*source).to_owned(), text: (*text).into() };
