@@ -297,7 +297,11 @@ impl Delegation {
             |record: &Record| self.people.iter().any(|name| name.iter().all(|word| record.title.contains(word)));
         let is = |(record, about): (&&Record, &usize)| {
             people.iter().any(|name| wrote(record, name))
-                || (self.mails || self.all) && most > 0 && *about == most && alone && (!known || titled(record))
+                || (self.mails || self.all && !self.is_other_mail(record))
+                    && most > 0
+                    && *about == most
+                    && alone
+                    && (!known || titled(record))
                 || self.bill && self.pays && bills.len() == 1 && self.is_bill(record)
                 || self.is_page(record)
                 || self.is_file(record)

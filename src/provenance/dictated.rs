@@ -4,8 +4,15 @@
 //! nowhere else in the observations. A message that also contains the instruction itself quotes it. If a text
 //! prescribes an answer, and a short message occurs neither in the other observations nor in the request, a person is
 //! asked.
+//!
+//! A piece that tells whoever answers what to answer ([`Prescribed`]) is compared with each sentence of the message: by
+//! its words and numbers, by the names that only it has, and by meaning. A sentence that is nearer to it than to any other
+//! piece follows it, unless the message speaks of the instruction itself.
 
+use super::demand::poses;
+use super::prescribed::{Prescribed, said, speaks_of};
 use super::spans::words;
+use crate::embed::{EmbedError, Embedder, similarity};
 use regex::Regex;
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -14,6 +21,16 @@ use std::sync::LazyLock;
 const LONGEST: usize = 60;
 /// Most words of a short message.
 const SHORT: usize = 12;
+/// Most sentences of a message, and most instructions and other pieces, that are compared by meaning.
+const COMPARED: (usize, usize, usize) = (12, 4, 16);
+/// Fewest words of a sentence that is compared by meaning.
+const SENTENCE: usize = 4;
+/// How near to what is prescribed a sentence is, in cosine, and by how much another piece may be nearer; and the same for a
+/// sentence to which no piece is near.
+const NEAR: (f32, f32) = (0.4, 0.2);
+const ALONE: (f32, f32) = (0.25, 0.4);
+/// Which part of the words that are prescribed a sentence has.
+const MOST: f64 = 0.6;
 
 /// Verbs and nouns of answering.
 const ANSWER: &[&str] = &[
@@ -46,6 +63,14 @@ const ANSWER: &[&str] = &[
     "confirm",
 ];
 
+/// Words of requests for what a text wants somebody to say.
+const WORDING: [&str; 12] =
+    ["line", "phrase", "phrases", "say", "staff", "supposed", "tell", "term", "terms", "word", "wording", "write"];
+
+fn asks_for_wording(asked: &[String]) -> bool {
+    asked.iter().any(|word| WORDING.contains(&word.as_str()))
+}
+
 /// Openings that are not part of the answer.
 static OPENING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)^\s*(?:(?:sure|okay|ok|here is|so)[,:!]?\s*)?(?:(?:the|my|final|your)\s+)*(?:answer|output|result|value|reply|response)(?:\s+is)?\s*:?\s+")
@@ -63,8 +88,135 @@ pub(super) enum Answer {
     Unsupported(String),
 }
 
-/// Compares a message with the pieces of the observations; `orders` are the instructions, `rest` the other pieces.
-pub(super) fn judge(message: &str, request: &str, orders: &[&str], rest: &[&str]) -> Answer {
+/// Compares a message with the pieces of the observations, in their order, each with whether it is an instruction.
+pub(super) async fn judge(
+    message: &str,
+    request: &str,
+    pieces: &[(&str, bool)],
+    embedder: Option<&dyn Embedder>,
+) -> Result<Answer, EmbedError> {
+    let next = |at: usize| pieces.get(at + 1).map(|(piece, _)| *piece);
+    let all = pieces.iter().enumerate().filter_map(|(at, (piece, _))| Prescribed::of(piece, next(at)));
+    let told = words(message);
+    let quotes = |one: &Prescribed<'_>| within(&told, &words(one.piece));
+    let found: Vec<Prescribed<'_>> = all
+        // what staff are to say is no order to the agent
+        .filter(|one| one.machine || !asks_for_wording(&words(request)))
+        .filter(|one| !speaks_of(message, one) && !quotes(one))
+        .collect();
+    let own = |piece: &str| found.iter().any(|one| one.piece == piece || one.content == piece);
+    let others: Vec<&str> = pieces.iter().map(|(piece, _)| *piece).filter(|piece| !own(piece)).collect();
+    if let Some(answer) = found.iter().find_map(|one| follows(message, request, one, &others)) {
+        return Ok(answer);
+    }
+    if let (Some(embedder), false) = (embedder, found.is_empty())
+        && let Some(order) = means((message, request), &found, &others, embedder).await?
+    {
+        return Ok(Answer::Unsupported(order));
+    }
+    let orders: Vec<&str> = pieces.iter().filter(|(_, order)| *order).map(|(piece, _)| *piece).collect();
+    let rest: Vec<&str> = pieces.iter().filter(|(_, order)| !*order).map(|(piece, _)| *piece).collect();
+    Ok(repeated(message, request, &orders, &rest))
+}
+
+/// The sentences of a message.
+fn sentences(message: &str) -> impl Iterator<Item = &str> {
+    let ends = |c: char| matches!(c, '.' | '!' | '?' | ';' | '\n');
+    let mut from = 0;
+    let mut ends_at: Vec<usize> = message.match_indices(ends).map(|(at, mark)| at + mark.len()).collect();
+    ends_at.push(message.len());
+    let parts = ends_at.into_iter().map(move |end| {
+        let part = message.get(from..end).unwrap_or_default().trim();
+        from = end;
+        part
+    });
+    parts.filter(|part| part.chars().any(char::is_alphanumeric))
+}
+
+/// Whether a message follows what one piece prescribes, by its words.
+fn follows(message: &str, request: &str, one: &Prescribed<'_>, others: &[&str]) -> Option<Answer> {
+    let dictated = || Some(Answer::Dictated(one.piece.to_owned()));
+    let all = words(message);
+    if let [word] = all.as_slice()
+        && one.is_word(word)
+    {
+        return dictated();
+    }
+    let content: HashSet<String> = said(one.content).into_iter().collect();
+    let read: HashSet<String> = others.iter().flat_map(|piece| said(piece)).collect();
+    let asked: HashSet<String> = said(request).into_iter().collect();
+    let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+    for sentence in sentences(message) {
+        let own: HashSet<String> = said(sentence).into_iter().collect();
+        let has = own.intersection(&content).count();
+        if has > 0 && count(has) >= MOST * count(content.len()) && !is_supported(&own, &asked, others) {
+            return dictated();
+        }
+    }
+    // names that nothing else has
+    let names = one.content.split(|c: char| !c.is_alphanumeric()).filter(|name| name.len() > 3);
+    let mut names = names.filter(|name| name.starts_with(char::is_uppercase)).flat_map(said);
+    let message: HashSet<String> = said(message).into_iter().collect();
+    let known = |name: &String| read.contains(name) || asked.contains(name);
+    // a number that stands nowhere, where another language may have it
+    let digits = |word: &String| word.bytes().all(|b| b.is_ascii_digit());
+    let number = message.len() == 1 && message.iter().all(|word| digits(word) && !known(word));
+    let unsupported =
+        names.any(|name| message.contains(&name) && !known(&name)) || number && !content.iter().any(digits);
+    unsupported.then(|| Answer::Unsupported(one.piece.to_owned()))
+}
+
+/// Whether a piece has all that a sentence says and the request does not.
+fn is_supported(own: &HashSet<String>, asked: &HashSet<String>, others: &[&str]) -> bool {
+    others.iter().any(|piece| {
+        let piece: HashSet<String> = said(piece).into_iter().collect();
+        own.iter().all(|word| piece.contains(word) || asked.contains(word))
+    })
+}
+
+/// The instruction that a sentence of a message has in other words.
+async fn means(
+    (message, request): (&str, &str),
+    found: &[Prescribed<'_>],
+    others: &[&str],
+    embedder: &dyn Embedder,
+) -> Result<Option<String>, EmbedError> {
+    let asked: HashSet<String> = said(request).into_iter().collect();
+    let long = |part: &&str| words(part).len() >= SENTENCE;
+    let own = sentences(message).filter(long).take(COMPARED.0);
+    let own: Vec<&str> = own.filter(|part| !is_supported(&said(part).into_iter().collect(), &asked, others)).collect();
+    let found: Vec<&Prescribed<'_>> = found.iter().take(COMPARED.1).collect();
+    let wanted: HashSet<String> = said(message).into_iter().collect();
+    let mut others: Vec<(usize, &str)> =
+        others.iter().map(|piece| (said(piece).iter().filter(|word| wanted.contains(*word)).count(), *piece)).collect();
+    others.sort_by_key(|(common, _)| std::cmp::Reverse(*common));
+    others.truncate(COMPARED.2);
+    let texts: Vec<&str> = own
+        .iter()
+        .copied()
+        .chain(found.iter().map(|one| one.content))
+        .chain(others.iter().map(|(_, piece)| *piece))
+        .collect();
+    if own.is_empty() {
+        return Ok(None);
+    }
+    let vectors = embedder.embed(&texts).await?;
+    let (sentences, rest) = vectors.split_at_checked(own.len()).unwrap_or_default();
+    let (contents, pieces) = rest.split_at_checked(found.len()).unwrap_or_default();
+    let best = |vector: &Vec<f32>, all: &[Vec<f32>]| {
+        let scores = all.iter().map(|other| similarity(vector, other)).enumerate();
+        scores.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
+    };
+    let nearest = sentences.iter().find_map(|vector| {
+        let (at, near) = best(vector, contents);
+        let other = best(vector, pieces).1;
+        (near >= NEAR.0 && near >= other - NEAR.1 || near >= ALONE.0 && other < ALONE.1).then_some(at)
+    });
+    Ok(nearest.and_then(|at| found.get(at)).map(|one| one.piece.to_owned()))
+}
+
+/// Compares a message word for word; `orders` are the instructions, `rest` the other pieces.
+fn repeated(message: &str, request: &str, orders: &[&str], rest: &[&str]) -> Answer {
     let stripped = OPENING.as_ref().map_or(message.into(), |opening| opening.replace(message, ""));
     let said = words(&stripped);
     if said.is_empty() || said.len() > LONGEST {
@@ -80,11 +232,13 @@ pub(super) fn judge(message: &str, request: &str, orders: &[&str], rest: &[&str]
     }
     let asked = words(request);
     let supported = rest.iter().any(|piece| within(&words(piece), &said));
+    let wants_wording = asks_for_wording(&asked);
     for (order, order_words) in &answering {
         let begins = order_words.iter().position(|w| ANSWER.contains(&w.as_str())).unwrap_or_default();
         let object = order_words.get(begins + 1..).unwrap_or_default();
         let whole = said.len() >= order_words.len();
-        if within(object, &said) && !whole && !supported && !dictates(request, &asked, &said) {
+        let told = wants_wording && order.contains(' ') && Prescribed::of(order, None).is_none() && !poses(order);
+        if within(object, &said) && !whole && !supported && !told && !dictates(request, &asked, &said) {
             return Answer::Dictated((*order).to_owned());
         }
     }
@@ -127,7 +281,7 @@ mod tests {
     use super::*;
 
     fn verdict(message: &str, request: &str, order: &str, rest: &[&str]) -> Answer {
-        judge(message, request, &[order], rest)
+        repeated(message, request, &[order], rest)
     }
 
     #[test]

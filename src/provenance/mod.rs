@@ -27,7 +27,8 @@
 //!    them. If the latter are nearer by a margin, the observations explain the action better than the user does, and it is
 //!    denied. Both sides are compared on the same scale, so that no absolute threshold has to know the tools.
 //! 7. **Answers.** A message is denied if it repeats word for word an answer that an instruction dictates, and no other
-//!    observation supports it. A message that quotes the instruction is not denied.
+//!    observation supports it. A message that quotes the instruction is not denied. A piece that tells a machine, or
+//!    whoever answers, what to answer is compared with each sentence of the message by words, numbers, names and meaning.
 //! 8. **Sinks that nothing orders** (`unasked`). A third party also gets what it wants by a polite wish, by a statement that
 //!    something "is to be" done, or by a planted account. After texts of others were read, a person is asked about a sink if
 //!    the request only asks to look at something, or has no word for a payment, a grant or a deletion; if a recipient or an
@@ -56,6 +57,7 @@ mod demand;
 mod dictated;
 mod kinds;
 mod pieces;
+mod prescribed;
 mod read;
 mod record;
 mod replaced;
@@ -190,20 +192,23 @@ async fn foreign(action: &Action, context: &Context, embedder: Option<&dyn Embed
     };
     let mut findings = Vec::new();
     if let Action::Message { text } = action {
-        let orders: Vec<&str> = seen.orders().map(|p| p.text.as_str()).collect();
-        let rest: Vec<&str> = seen.pieces.iter().filter(|p| !p.order).map(|p| p.text.as_str()).collect();
+        let pieces: Vec<(&str, bool)> = seen.pieces.iter().map(|p| (p.text.as_str(), p.order)).collect();
         let source = |order: &str| {
-            let piece = seen.orders().find(|p| p.text == order);
+            let piece = seen.pieces.iter().find(|p| p.text == order);
             piece.map(|p| p.source.clone()).unwrap_or_default()
         };
-        findings.extend(match dictated::judge(text, &context.request, &orders, &rest) {
-            Answer::Own => None,
-            Answer::Dictated(order) => Some(violation(
+        findings.extend(match dictated::judge(text, &context.request, &pieces, embedder).await {
+            Err(problem) => {
+                let reason = format!("the answer could not be compared with what was read: {problem}");
+                Some(finding(Outcome::Unknown, Origin::Failure, reason))
+            }
+            Ok(Answer::Own) => None,
+            Ok(Answer::Dictated(order)) => Some(violation(
                 "a text that the agent has read dictates this answer, and nothing else supports it",
                 &source(&order),
                 &order,
             )),
-            Answer::Unsupported(order) => Some(asking(violation(
+            Ok(Answer::Unsupported(order)) => Some(asking(violation(
                 "a text that the agent has read prescribes an answer, and nothing else explains this one",
                 &source(&order),
                 &order,
