@@ -471,7 +471,8 @@ fn pays(request: &str) -> bool {
     };
     words.iter().enumerate().any(|(at, word)| {
         let noun = matches!(word.as_str(), "payment" | "payments" | "transaction" | "transactions");
-        word == "settle" || class(word) == (Verb::Send, "payment") && (!noun || makes(at))
+        word == "settle" && words.iter().any(|word| BILLS.contains(&word.as_str()))
+            || class(word) == (Verb::Send, "payment") && (!noun || makes(at))
     })
 }
 

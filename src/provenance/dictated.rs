@@ -21,6 +21,8 @@ use std::sync::LazyLock;
 const LONGEST: usize = 60;
 /// Most words of a short message.
 const SHORT: usize = 12;
+/// Most instructions with which a message is compared by its words.
+const PRESCRIBED: usize = 64;
 /// Most sentences of a message, and most instructions and other pieces, that are compared by meaning.
 const COMPARED: (usize, usize, usize) = (12, 4, 16);
 /// Fewest words of a sentence that is compared by meaning.
@@ -63,12 +65,24 @@ const ANSWER: &[&str] = &[
     "confirm",
 ];
 
-/// Words of requests for what a text wants somebody to say.
-const WORDING: [&str; 12] =
-    ["line", "phrase", "phrases", "say", "staff", "supposed", "tell", "term", "terms", "word", "wording", "write"];
+/// Nouns and verbs of requests for what a text wants somebody to say: "which line", "are to tell".
+const WORDING: [&str; 7] = ["line", "phrase", "phrases", "term", "terms", "word", "wording"];
+const SAID: [&str; 5] = ["answer", "reply", "say", "tell", "write"];
 
+/// Whether a request asks what somebody else is to say.
 fn asks_for_wording(asked: &[String]) -> bool {
-    asked.iter().any(|word| WORDING.contains(&word.as_str()))
+    let is = |at: Option<usize>, list: &[&str]| {
+        at.and_then(|at| asked.get(at)).is_some_and(|word| list.contains(&word.as_str()))
+    };
+    asked.iter().enumerate().any(|(at, word)| {
+        let (before, after) = (at.checked_sub(1), Some(at + 1));
+        WORDING.contains(&word.as_str()) && is(before, &["what", "which"])
+            || SAID.contains(&word.as_str())
+                && is(before, &["to"])
+                && !is(after, &["me", "us"])
+                && asked.iter().take(at).any(|word| matches!(word.as_str(), "what" | "which" | "how"))
+            || word == "supposed" && is(after, &["to"])
+    })
 }
 
 /// Openings that are not part of the answer.
@@ -99,24 +113,53 @@ pub(super) async fn judge(
     let all = pieces.iter().enumerate().filter_map(|(at, (piece, _))| Prescribed::of(piece, next(at)));
     let told = words(message);
     let quotes = |one: &Prescribed<'_>| within(&told, &words(one.piece));
-    let found: Vec<Prescribed<'_>> = all
+    let mut found: Vec<Prescribed<'_>> = all
         // what staff are to say is no order to the agent
         .filter(|one| one.machine || !asks_for_wording(&words(request)))
         .filter(|one| !speaks_of(message, one) && !quotes(one))
         .collect();
-    let own = |piece: &str| found.iter().any(|one| one.piece == piece || one.content == piece);
-    let others: Vec<&str> = pieces.iter().map(|(piece, _)| *piece).filter(|piece| !own(piece)).collect();
-    if let Some(answer) = found.iter().find_map(|one| follows(message, request, one, &others)) {
-        return Ok(answer);
-    }
-    if let (Some(embedder), false) = (embedder, found.is_empty())
-        && let Some(order) = means((message, request), &found, &others, embedder).await?
-    {
-        return Ok(Answer::Unsupported(order));
+    if !found.is_empty() {
+        let own: HashSet<&str> = found.iter().flat_map(|one| [one.piece, one.content]).collect();
+        let others = pieces.iter().map(|(piece, _)| *piece).filter(|piece| !own.contains(piece));
+        let others: Vec<Other<'_>> = others.map(Other::of).collect();
+        // decoys hide none that has more of the message
+        let wanted: HashSet<String> = said(message).into_iter().collect();
+        found.sort_by_cached_key(|one| std::cmp::Reverse(common(one.content, &wanted)));
+        found.truncate(PRESCRIBED);
+        let read: HashSet<&String> = others.iter().flat_map(|other| &other.said).collect();
+        for one in &found {
+            // the deadline can interrupt only at an await
+            tokio::task::yield_now().await;
+            if let Some(answer) = follows(message, request, one, (&others, &read)) {
+                return Ok(answer);
+            }
+        }
+        if let Some(embedder) = embedder
+            && let Some(order) = means((message, request), &found, &others, embedder).await?
+        {
+            return Ok(Answer::Unsupported(order));
+        }
     }
     let orders: Vec<&str> = pieces.iter().filter(|(_, order)| *order).map(|(piece, _)| *piece).collect();
     let rest: Vec<&str> = pieces.iter().filter(|(_, order)| !*order).map(|(piece, _)| *piece).collect();
     Ok(repeated(message, request, &orders, &rest))
+}
+
+/// A piece that prescribes nothing, and what it says.
+struct Other<'p> {
+    piece: &'p str,
+    said: HashSet<String>,
+}
+
+impl<'p> Other<'p> {
+    fn of(piece: &'p str) -> Self {
+        Self { piece, said: said(piece).into_iter().collect() }
+    }
+}
+
+/// How many of some words a text has.
+fn common(text: &str, wanted: &HashSet<String>) -> usize {
+    said(text).iter().filter(|word| wanted.contains(*word)).count()
 }
 
 /// The sentences of a message.
@@ -134,7 +177,13 @@ fn sentences(message: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a message follows what one piece prescribes, by its words.
-fn follows(message: &str, request: &str, one: &Prescribed<'_>, others: &[&str]) -> Option<Answer> {
+/// `others`: the other pieces, and all that they say.
+fn follows(
+    message: &str,
+    request: &str,
+    one: &Prescribed<'_>,
+    (others, read): (&[Other<'_>], &HashSet<&String>),
+) -> Option<Answer> {
     let dictated = || Some(Answer::Dictated(one.piece.to_owned()));
     let all = words(message);
     if let [word] = all.as_slice()
@@ -143,7 +192,6 @@ fn follows(message: &str, request: &str, one: &Prescribed<'_>, others: &[&str]) 
         return dictated();
     }
     let content: HashSet<String> = said(one.content).into_iter().collect();
-    let read: HashSet<String> = others.iter().flat_map(|piece| said(piece)).collect();
     let asked: HashSet<String> = said(request).into_iter().collect();
     let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
     for sentence in sentences(message) {
@@ -167,18 +215,15 @@ fn follows(message: &str, request: &str, one: &Prescribed<'_>, others: &[&str]) 
 }
 
 /// Whether a piece has all that a sentence says and the request does not.
-fn is_supported(own: &HashSet<String>, asked: &HashSet<String>, others: &[&str]) -> bool {
-    others.iter().any(|piece| {
-        let piece: HashSet<String> = said(piece).into_iter().collect();
-        own.iter().all(|word| piece.contains(word) || asked.contains(word))
-    })
+fn is_supported(own: &HashSet<String>, asked: &HashSet<String>, others: &[Other<'_>]) -> bool {
+    others.iter().any(|other| own.iter().all(|word| other.said.contains(word) || asked.contains(word)))
 }
 
 /// The instruction that a sentence of a message has in other words.
 async fn means(
     (message, request): (&str, &str),
     found: &[Prescribed<'_>],
-    others: &[&str],
+    others: &[Other<'_>],
     embedder: &dyn Embedder,
 ) -> Result<Option<String>, EmbedError> {
     let asked: HashSet<String> = said(request).into_iter().collect();
@@ -188,7 +233,7 @@ async fn means(
     let found: Vec<&Prescribed<'_>> = found.iter().take(COMPARED.1).collect();
     let wanted: HashSet<String> = said(message).into_iter().collect();
     let mut others: Vec<(usize, &str)> =
-        others.iter().map(|piece| (said(piece).iter().filter(|word| wanted.contains(*word)).count(), *piece)).collect();
+        others.iter().map(|other| (other.said.intersection(&wanted).count(), other.piece)).collect();
     others.sort_by_key(|(common, _)| std::cmp::Reverse(*common));
     others.truncate(COMPARED.2);
     let texts: Vec<&str> = own

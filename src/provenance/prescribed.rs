@@ -7,10 +7,12 @@
 
 use super::spans::words;
 use regex::Regex;
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 /// Words that say nothing of an answer.
-const EMPTY: &str = "a ai ais all also an and any are as assistant assistants at be been bot bots but by every for from given had \
+static EMPTY: LazyLock<HashSet<&str>> = LazyLock::new(|| WITHOUT.split(' ').collect());
+const WITHOUT: &str = "a ai ais all also an and any are as assistant assistants at be been bot bots but by every for from given had \
 has have her his i if in is it its just language llm llms many model models must of on only or our out question questions \
 sentence should single so text than that the their them then there these they this those to very was we were when which \
 will with word words you your";
@@ -27,7 +29,7 @@ static AUDIENCE: LazyLock<Option<Regex>> = LazyLock::new(|| {
         | \b(?:digital|virtual|voice|automatic|automated)\ (?:assistant|agent|reader|system)s?\b | \bassistants?\b
         | \b(?:model|machine|tool|program|system|software|agent|reader|reviewer)s?\ (?:that|which|who)\ \w+
         | \b(?:screening|recruiting|reviewing|scoring|summari[sz]ing|grading)\ (?:ai|model|machine|tool|bot|system)s?\b
-        | \b(?:[\w-]*assistent\w*|asistentes?|assistentes?|assistenti|asystent\w*|ki|ia|si|sprachmodell\w*)\b
+        | \b(?:[\w-]*assistent\w*|asistentes?|assistentes?|assistenti|asystent\w*|ki|ia|sprachmodell\w*)\b
         | \b(?:inteligencia|inteligência|intelligenza|intelligence)\ artifi[ck]i\w+\b
         | アシスタント | 人工知能 | 人工智能 | 助手 | ассистент\w* | \bии\b | помощник\w*
         ",
@@ -157,7 +159,9 @@ pub(super) fn speaks_of(message: &str, prescribed: &Prescribed<'_>) -> bool {
     };
     let own = named(prescribed.content);
     let about = ["not followed", "instruction", "hidden text", "asks its readers", "asks the reader", "ignored"];
-    named(message).iter().any(|one| !own.contains(one)) || about.iter().any(|one| message.to_lowercase().contains(one))
+    let (message, content) = (message.to_lowercase(), prescribed.content.to_lowercase());
+    named(&message).iter().any(|one| !own.contains(one))
+        || about.iter().any(|one| message.contains(one) && !content.contains(one))
 }
 
 /// The words of a text that say something, numbers in digits.
@@ -169,7 +173,7 @@ pub(super) fn said(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut ten: Option<usize> = None;
     for word in words(text) {
-        if EMPTY.split(' ').any(|one| one == word) {
+        if EMPTY.contains(word.as_str()) {
             ten = None;
             continue;
         }

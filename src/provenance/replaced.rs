@@ -14,18 +14,8 @@ const LONG: usize = 40;
 /// Shortest word of the name of a tool by which an instruction asks for what it does.
 const SHORT: usize = 4;
 /// Words of tools that change what is paid later.
-const PAYMENTS: [&str; 10] = [
-    "beneficiary",
-    "order",
-    "payee",
-    "payment",
-    "payments",
-    "payroll",
-    "standing",
-    "subscription",
-    "transaction",
-    "transfer",
-];
+const PAYMENTS: [&str; 9] =
+    ["beneficiary", "payee", "payment", "payments", "payroll", "standing", "subscription", "transaction", "transfer"];
 /// Words of arguments for who is paid.
 const PAYEES: [&str; 8] = ["account", "bank", "beneficiary", "iban", "payee", "recipient", "to", "wallet"];
 /// Words of tools and arguments for what proves who one is.

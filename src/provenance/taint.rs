@@ -3,7 +3,7 @@
 use super::claim::Claim;
 use super::delegate::Word;
 use super::read::{Piece, Seen};
-use super::spans::{holds, identifying, named, plain, stems};
+use super::spans::{holds, identifying, named, plain, stems, words};
 use super::voices::Voices;
 use super::weight::{Weight, host};
 use crate::effect::{Verb, tool_call::class};
@@ -28,8 +28,15 @@ pub(super) async fn tainted(claim: &Claim, asked: &str, seen: &Seen, voices: &Vo
         if holds(asked, value) || looks && (named(asked, value) || voices.delegation.names_site(value)) {
             continue;
         }
-        // the link that the request wants to be passed on
-        if claim.links.iter().any(|link| value.contains(link.as_str())) && voices.delegation.wants_link() {
+        // the link that the request wants to be passed on, unless a text wants it to be passed on as well
+        if claim.links.iter().any(|link| value.contains(link.as_str()))
+            && voices.delegation.wants_link()
+            && !seen
+                .pieces
+                .iter()
+                .filter(|piece| Sought::of(value).is_in(&piece.plain))
+                .any(|piece| spreads(piece, seen))
+        {
             continue;
         }
         // a look into the own folder, or a change there, is ordered by its command or by a place outside
@@ -62,6 +69,13 @@ pub(super) async fn tainted(claim: &Claim, asked: &str, seen: &Seen, voices: &Vo
         }
     }
     meant(claim, &wanted, seen, voices)
+}
+
+/// Whether the record of a piece has an instruction to send something.
+fn spreads(piece: &Piece, seen: &Seen) -> bool {
+    let sends = |word: &String| class(word) == (Verb::Send, "message");
+    let record = seen.pieces.iter().filter(|other| std::sync::Arc::ptr_eq(&other.record, &piece.record));
+    piece.hostile || record.filter(|other| other.order).any(|other| words(&other.text).iter().any(sends))
 }
 
 /// Whether an action opens a link that the request points to: the only one in the texts, one to the site of its writer, or

@@ -37,7 +37,7 @@ impl View<'_> {
         }
         // files of a kind, at any depth
         if inside.is_empty() && query.verb == Verb::Delete && query.name.contains(&format!("/{UNKNOWN_SPAN}")) {
-            return !query.name.rsplit('/').next().is_some_and(again) && !asks_to_delete_files(self.request);
+            return !query.name.rsplit('/').next().is_some_and(is_made_again) && !asks_to_delete_files(self.request);
         }
         if inside.is_empty() || inside.split('/').any(again) {
             return false;
@@ -48,7 +48,7 @@ impl View<'_> {
             // any folder of the home may be the project
             None => documents || (query.recursive && !query.is_prefix),
         };
-        // who asks for a copy asks for no deletion
+        // a request for a copy does not ask for deletions
         let named = names(self.request, path) && (query.operation != "mirror" || asks_to_mirror(self.request));
         outside && !self.is_entered(path) && !self.is_versioned(path) && !named
     }

@@ -31,7 +31,8 @@ struct Walk<'a> {
 impl Repository<'_> {
     /// Whether a path is ignored, by itself or with a folder around it, and not tracked.
     pub(crate) fn is_ignored(&self, home: &str, path: &str, folder: bool) -> bool {
-        let Some(under) = self.relative(path).filter(|under| !under.is_empty()) else { return false };
+        let bare = self.git == self.work;
+        let Some(under) = self.relative(path).filter(|under| !bare && !under.is_empty()) else { return false };
         self.ignored(home, under).excludes_around(under, folder)
             && match &*self.index() {
                 Index::None => true,

@@ -297,7 +297,11 @@ impl Shell<'_> {
     /// Adds the effects of a copy that deletes what its source does not have.
     fn mirror(&mut self, place: &str, command: &Command<'_>) {
         let kept = command.bound.dry;
-        match remote_host(place).filter(|host| !self.is_here(&super::ssh::destination(host).1)) {
+        let host = remote_host(place);
+        // a path of this machine by way of its host name
+        let here = host.filter(|host| self.is_here(&super::ssh::destination(host).1));
+        let detour = here.and_then(|_| self.remote_path(place));
+        match host.filter(|_| detour.is_none()) {
             Some(_) if kept => {}
             Some(host) => {
                 let mut effect =
@@ -306,8 +310,9 @@ impl Shell<'_> {
                 self.add(effect);
             }
             None => {
+                let local = detour.as_deref().unwrap_or(place);
                 for name in command.incoming.iter().filter(|_| !kept) {
-                    let folder = if name.contains(UNKNOWN_SPAN) { place.to_owned() } else { format!("{place}/{name}") };
+                    let folder = if name.contains(UNKNOWN_SPAN) { local.to_owned() } else { format!("{local}/{name}") };
                     let mut effect = self.at(Verb::Delete, &folder, command.program);
                     "mirror".clone_into(&mut effect.operation);
                     effect.recursive = true;

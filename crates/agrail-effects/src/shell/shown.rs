@@ -2,11 +2,13 @@
 //! their values. Their reading tells no more than a listing.
 
 use super::Shell;
-use crate::Verb;
+use crate::{Target, Verb};
 
 /// Options by which `grep` prints no line.
 const SILENT: [&str; 8] =
     ["-c", "--count", "-q", "--quiet", "--silent", "-l", "--files-with-matches", "--files-without-match"];
+/// Shortest word of a comment that may be a secret, in bytes.
+const LONG: usize = 16;
 /// Parts of a file of settings that the names before `=` match, and no value.
 const NAME_PATTERNS: [&str; 8] = [
     "^[^=]*",
@@ -28,12 +30,23 @@ impl Shell<'_> {
         if !counts && !names(program, &words) {
             return;
         }
+        let own = self.reading.effects.get(from..).unwrap_or_default();
+        let shown: Vec<Target> = own
+            .iter()
+            .map(|effect| effect.target.clone())
+            .filter(|target| !counts && self.has_settings(target.name()))
+            .collect();
         for effect in self.reading.effects.get_mut(from..).unwrap_or_default() {
-            let name = effect.target.name().rsplit('/').next().unwrap_or_default();
-            if effect.verb == Verb::Read && effect.program == program && (counts || is_settings(name)) {
+            if effect.verb == Verb::Read && effect.program == program && (counts || shown.contains(&effect.target)) {
                 effect.verb = Verb::List;
             }
         }
+    }
+
+    /// Whether all that a file has are settings: a line without a name would be shown whole.
+    fn has_settings(&self, path: &str) -> bool {
+        let contents = self.read_contents(path).unwrap_or_default();
+        !contents.is_empty() && contents.iter().all(|content| std::str::from_utf8(content).is_ok_and(is_settings))
     }
 }
 
@@ -41,13 +54,13 @@ impl Shell<'_> {
 fn counts(program: &str, words: &[&str]) -> bool {
     match program {
         "wc" => !words.iter().any(|word| word.starts_with("--files0")),
-        // a list of files or patterns would be opened, too
-        "grep" | "egrep" | "fgrep" => words.iter().any(|word| SILENT.contains(word)) && !words.contains(&"-f"),
+        // before anything else: a later word may be a pattern, a file or the value of an option
+        "grep" | "egrep" | "fgrep" => words.first().is_some_and(|word| SILENT.contains(word)) && !words.contains(&"-f"),
         _ => false,
     }
 }
 
-/// Whether a program shows only what is before the first `=` of a line.
+/// Whether a program prints only the part of each line before its first `=`.
 fn names(program: &str, words: &[&str]) -> bool {
     match (program, words) {
         (
@@ -69,19 +82,47 @@ fn names(program: &str, words: &[&str]) -> bool {
     }
 }
 
-/// Whether a file of this name has a setting on each line.
-fn is_settings(name: &str) -> bool {
-    name.starts_with(".env") || name.ends_with(".env")
+/// Whether each line of a text is a setting, is empty, or is a comment of words.
+fn is_settings(text: &str) -> bool {
+    let secret = |word: &str| word.len() >= LONG && word.bytes().any(|b| b.is_ascii_digit());
+    text.lines().map(str::trim).all(|line| match line.strip_prefix('#') {
+        Some(comment) => !comment.split_whitespace().any(secret),
+        None => line.is_empty() || line.split_once('=').is_some_and(|(name, _)| is_name(name)),
+    })
+}
+
+/// Whether a text is the name of a setting.
+fn is_name(text: &str) -> bool {
+    let name = text.strip_prefix("export ").unwrap_or(text).trim();
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::shell::NoFiles;
+    use crate::shell::{FileSource, ReadError};
     use crate::{Action, Verb, Who, extract_effects};
+
+    /// A file of settings, one with a line that is none, and a private file.
+    struct Files;
+
+    impl FileSource for Files {
+        fn script(&self, path: &str, _max: usize) -> Result<Vec<u8>, ReadError> {
+            Ok(match path {
+                "/home/a/.env" => b"# of the shop\nexport A=1\nAPI_KEY=x=y\n\n".to_vec(),
+                "/home/a/odd.env" => b"KEY=\"-----BEGIN\nMIIEpAIBAAKCAQEA7\n\"\n".to_vec(),
+                "/home/a/noted.env" => b"# was sk1live2abcdef345\nA=1\n".to_vec(),
+                _ => b"machine a.example login b password c\n".to_vec(),
+            })
+        }
+
+        fn folder(&self, _path: &str) -> Option<bool> {
+            None
+        }
+    }
 
     fn reads(command: &str) -> bool {
         let action = Action::Shell { command: command.to_owned(), cwd: Some("/home/a".into()) };
-        let effects = extract_effects(&action, Who { name: "a", home: "/home/a" }, &NoFiles).effects;
+        let effects = extract_effects(&action, Who { name: "a", home: "/home/a" }, &Files).effects;
         effects.iter().any(|effect| effect.verb == Verb::Read)
     }
 
@@ -102,6 +143,10 @@ mod tests {
             "cut -d= -f2 .env",
             "cut -d= -f1- .env",
             "cut -d= -f1 ~/.netrc",
+            "cut -d= -f1 odd.env",
+            "sed 's/=.*//' noted.env",
+            "grep -e -q -e . .env",
+            "grep . .env -- -q",
             "cut -d: -f1 .env",
             "sed 's/=x//' .env",
             "sed -n 's/=.*//' .env ~/.netrc",
