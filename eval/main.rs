@@ -1,6 +1,8 @@
 //! `agrail-eval`: replays labelled traces, scores the decisions, and measures the engine.
 
 mod ablate;
+#[cfg(feature = "train")]
+mod classify;
 mod detector;
 mod hook;
 mod import;
@@ -39,6 +41,8 @@ enum Command {
     Research(research::Args),
     #[cfg(feature = "train")]
     TrainDetector(detector::train::Args),
+    #[cfg(feature = "train")]
+    TrainClassifier(classify::train::Args),
 }
 
 fn main() -> ExitCode {
@@ -61,6 +65,8 @@ fn main() -> ExitCode {
         Command::Research(args) => research::run(&args),
         #[cfg(feature = "train")]
         Command::TrainDetector(args) => detector::train::run(&args),
+        #[cfg(feature = "train")]
+        Command::TrainClassifier(args) => classify::train::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

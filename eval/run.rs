@@ -206,7 +206,7 @@ async fn embedder(traces: &[Trace]) -> Result<Option<MiniLm>> {
     let embedder = MiniLm::new(sources()?);
     let browses = traces.iter().any(|t| t.action.get("type").is_some_and(|kind| kind == "browse"));
     let loaded = match browses {
-        true => agrail::web::Operations::default().of("warm up", &embedder).await.map(|_| ()),
+        true => agrail::web::operation("warm up", &embedder).await.map(|_| ()),
         false => embedder.embed(&["warm up"]).await.map(|_| ()),
     };
     match loaded {

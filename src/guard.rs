@@ -41,7 +41,6 @@ use crate::provenance;
 use crate::reason::{Case, Checklist, Item, Reasoner, Recall};
 use crate::tools::Toolbox;
 use crate::verdict::{Decision, Mode, Recalled, Verdict, decide};
-use crate::web::Operations;
 use futures_util::FutureExt as _;
 use origin::{Operation, Origin, operation, origin};
 use progress::Progress;
@@ -79,7 +78,6 @@ struct Inner {
     rules: Arc<dyn Reasoner>,
     model: Option<Arc<dyn Reasoner>>,
     tools: Toolbox,
-    operations: Arc<Operations>,
 }
 
 /// Inputs of the reasoning stages.

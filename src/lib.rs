@@ -37,6 +37,7 @@
 //! | the judgement of an action's origin | `provenance` |
 //! | which targets a request names, and which an action has | `scope` |
 //! | the detection of injections | `injection` (`rules.toml`, the trained head) |
+//! | the kind of a web task | sentences in `eval/classify`, from which the weights in `web` are fitted (`classify`) |
 //! | the order of the stages, settings | `guard`, `guard/build.rs`; of the program `bin/agrail/settings.rs` |
 //! | the answers to checks | `reason`, `tools`; prompts in `prompts/*.md` |
 //! | the model endpoint | `llm` |
@@ -61,8 +62,8 @@
 //!
 //! A module imports only modules that stand before it in this list; `tests/it/imports.rs` verifies it.
 //!
-//! `clock`, `digest`, `untrusted`, `store`, `net`, `machine`, `canonical`, `llm`, `prompts`, `embed`, `injection`,
-//! `web`, `action`, `check`, `verdict`, `policy`, `scope`, `facts`, `provenance`, `tools`, `memory`, `reason`, `audit`,
+//! `clock`, `digest`, `untrusted`, `store`, `net`, `machine`, `canonical`, `llm`, `prompts`, `embed`, `classify`,
+//! `injection`, `web`, `action`, `check`, `verdict`, `policy`, `scope`, `facts`, `provenance`, `tools`, `memory`, `reason`, `audit`,
 //! `approvals`, `learn`, `guard`, `session`, `replay`, `hook`, `serve`, `mcp`, `research`, `evolve`
 //!
 //! # Invariants
@@ -121,6 +122,7 @@ pub mod approvals;
 pub mod audit;
 pub mod canonical;
 pub mod check;
+pub mod classify;
 mod clock;
 mod digest;
 pub use agrail_effects as effect;

@@ -246,7 +246,6 @@ impl GuardBuilder {
                 rules,
                 model,
                 tools,
-                operations: Arc::default(),
             }),
         })
     }

@@ -7,7 +7,7 @@
 use super::Inner;
 use crate::action::{Action, Context};
 use crate::check::Finding;
-use crate::{provenance, scope};
+use crate::{provenance, scope, web};
 
 /// The origin of an action.
 #[derive(Debug, Default)]
@@ -21,6 +21,8 @@ pub(super) struct Origin {
 pub(super) struct Operation {
     /// Name of the operation; empty if it could not be determined.
     pub name: String,
+    /// A second reading of the task.
+    pub or: Option<&'static str>,
     pub trace: Vec<String>,
 }
 
@@ -33,14 +35,14 @@ pub(super) async fn origin(inner: &Inner, action: &Action, context: &Context) ->
 
 pub(super) async fn operation(inner: &Inner, action: &Action, context: &Context) -> Operation {
     let (Action::Browse { .. }, Some(embedder)) = (action, &inner.embedder) else { return Operation::default() };
-    let (name, said) = match inner.operations.of(&context.request, embedder.as_ref()).await {
+    let (name, or, said) = match web::operation(&context.request, embedder.as_ref()).await {
         Ok(Some(operation)) => {
             let (score, lead) = (operation.score, operation.lead);
             let said = format!("web: the task is '{}' ({score:.2}, ahead by {lead:.2})", operation.name);
-            (operation.name.to_owned(), said)
+            (operation.name.to_owned(), operation.or, said)
         }
-        Ok(None) => (String::new(), "web: the task is unknown".to_owned()),
-        Err(problem) => (String::new(), format!("web: the task could not be determined: {problem}")),
+        Ok(None) => (String::new(), None, "web: the task is unknown".to_owned()),
+        Err(problem) => (String::new(), None, format!("web: the task could not be determined: {problem}")),
     };
-    Operation { name, trace: vec![said] }
+    Operation { name, or, trace: vec![said] }
 }

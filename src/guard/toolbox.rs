@@ -23,7 +23,7 @@ pub(super) fn tools(inner: &Inner, case: &Case) -> Toolbox {
         tools = tools.with(Arc::new(PermissionDetector::new(inner.policy.clone(), library)));
     }
     if let (Action::Browse { .. }, Some(embedder)) = (&*case.action, &inner.embedder) {
-        tools = tools.with(Arc::new(WebDetector::new(Arc::clone(&inner.operations), Arc::clone(embedder))));
+        tools = tools.with(Arc::new(WebDetector::new(Arc::clone(embedder))));
     }
     if !case.context.observations.is_empty() {
         let detector = inner.embedder.clone().map_or_else(Detector::rules, Detector::with_head);

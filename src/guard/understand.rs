@@ -4,7 +4,7 @@ use super::origin::Operation;
 use super::{Settings, UnknownPrograms};
 use crate::action::{Action, Context};
 use crate::canonical::{self, canonical};
-use crate::check::{Check, Finding, Outcome, Source};
+use crate::check::{Answerer, Check, Finding, Outcome, Response, Source};
 use crate::effect::Kind;
 use crate::effect::shell::Later;
 use crate::effect::{self, Cause, Effect, Verb};
@@ -59,9 +59,7 @@ pub(super) fn understand(
     let seen = effect::shell::Seen::new(around);
 
     let mut reading = debug_span!("effects").in_scope(|| extract_effects(action, who, &seen, &mut trace));
-    for effect in reading.effects.iter_mut().filter(|e| e.verb == Verb::Browse) {
-        effect.operation.clone_from(&operation.name);
-    }
+    reading.effects.iter_mut().for_each(|effect| is_of(effect, &operation.name));
 
     let cwd = match action {
         Action::Shell { cwd: Some(cwd), .. } => cwd.to_string_lossy(),
@@ -82,6 +80,11 @@ pub(super) fn understand(
 
     let mut findings = debug_span!("screen").in_scope(|| screen(&gathered, policy, settings, &mut trace));
     let probe = |effects: &[Effect]| facts::gather(effects, context, &account, &settings.urls, around);
+    if let Some(or) = operation.or {
+        let mut other = reading.effects.clone();
+        other.iter_mut().for_each(|effect| is_of(effect, or));
+        findings = either((&operation.name, findings), (or, screen(&probe(&other), policy, settings, &mut trace)));
+    }
     findings.extend(debug_span!("later").in_scope(|| screen_later(&reading.later, probe, policy, &mut trace)));
     if reading.effects.is_empty() && !action.text().trim().is_empty() {
         findings.push(harmless());
@@ -116,6 +119,30 @@ fn extract_effects(
     }
     trace.extend(reading.steps.iter().map(|step| format!("effects: {step}")));
     reading
+}
+
+/// Sets the operation of a step on the web.
+fn is_of(effect: &mut Effect, operation: &str) {
+    if effect.verb == Verb::Browse {
+        operation.clone_into(&mut effect.operation);
+    }
+}
+
+/// The findings about a task with two readings, each with its name. If policies stop only one of them, a person is asked.
+fn either((name, found): (&str, Vec<Finding>), (or, other): (&str, Vec<Finding>)) -> Vec<Finding> {
+    let stops = |finding: &Finding| !matches!(finding.outcome, Outcome::Pass | Outcome::Discarded);
+    let asking = |reading: &str, against: &str, mut finding: Finding| {
+        if stops(&finding) {
+            finding.response = Response::Ask(Answerer::Model);
+            finding.reason.push_str(&format!(", if the task is '{reading}'; it could also be '{against}'"));
+        }
+        finding
+    };
+    match (found.iter().any(stops), other.iter().any(stops)) {
+        (true, false) => found.into_iter().map(|finding| asking(name, or, finding)).collect(),
+        (false, true) => other.into_iter().map(|finding| asking(or, name, finding)).collect(),
+        _ => found,
+    }
 }
 
 /// Authorises each effect.

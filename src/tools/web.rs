@@ -3,7 +3,7 @@
 use super::{Tool, ToolError};
 use crate::embed::Embedder;
 use crate::policy::EffectFacts;
-use crate::web::Operations;
+use crate::web::operation;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -13,15 +13,14 @@ const NAME: &str = "web_detector";
 /// Determines the operation of a task, with its score.
 #[derive(Debug, Clone)]
 pub(crate) struct WebDetector {
-    operations: Arc<Operations>,
     embedder: Arc<dyn Embedder>,
 }
 
 impl WebDetector {
-    /// A detector over these descriptions and this embedder.
+    /// A detector with this embedder.
     #[must_use]
-    pub fn new(operations: Arc<Operations>, embedder: Arc<dyn Embedder>) -> Self {
-        Self { operations, embedder }
+    pub fn new(embedder: Arc<dyn Embedder>) -> Self {
+        Self { embedder }
     }
 
     fn wrong(&self, problem: &str) -> ToolError {
@@ -51,9 +50,14 @@ impl Tool for WebDetector {
     async fn examine(&self, arguments: &Value) -> Result<Value, ToolError> {
         let task = arguments.get("task").and_then(Value::as_str);
         let task = task.ok_or_else(|| self.wrong("\"task\" is a string and needed"))?;
-        match self.operations.of(task, &*self.embedder).await {
-            Ok(Some(found)) => Ok(json!({"operation": found.name, "score": found.score, "lead": found.lead})),
-            Ok(None) => Err(self.wrong("\"task\" is empty")),
+        match operation(task, &*self.embedder).await {
+            Ok(Some(found)) => Ok(json!({
+                "operation": found.name,
+                "score": found.score,
+                "lead": found.lead,
+                "or": found.or,
+            })),
+            Ok(None) => Err(self.wrong("\"task\" is empty, or there are no weights for the embedder")),
             Err(problem) => Err(self.wrong(&format!("the task could not be embedded: {problem}"))),
         }
     }

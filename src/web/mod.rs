@@ -1,99 +1,48 @@
 //! Classifies the task of a web agent: rent a car, book a flight, search media ...
 //!
-//! 1. The task is compared by embedding with written descriptions of each operation (`operations.toml`), zero-shot: the
-//!    mean of the nearest two descriptions counts, and the operation's own terms add a little.
-//! 2. The class "other" has descriptions, too, so that no absolute threshold is needed.
-//! 3. The operation follows from the task and the step, not from the site. Policies decide who may do it.
-//!
-//! The descriptions are embedded once per process (about a second); each task takes one embedding.
+//! 1. A classifier of short texts ([`crate::classify`]) gives each operation a probability; its weights are
+//!    `operations.json`. The class `other` covers everything that is none of these.
+//! 2. The operation follows from the task, not from the site. Policies decide who may do it.
+//! 3. If a second operation is nearly as probable, the task has two readings ([`Operation::or`]); where policies decide
+//!    them differently, a person is asked.
 
-use crate::embed::{EmbedError, Embedder, similarity};
-use serde::Deserialize;
-use std::collections::BTreeMap;
+use crate::classify::Classifier;
+use crate::embed::{EmbedError, Embedder};
 use std::sync::LazyLock;
-use tokio::sync::OnceCell;
 
-const OPERATIONS: &str = include_str!("operations.toml");
-/// Number of nearest descriptions whose mean counts.
-const NEAREST: usize = 2;
-/// The bonus, in cosine, if the task contains a term of the operation.
-const TERMS: f32 = 0.08;
-/// Longest task that is embedded, in bytes; a longer one is truncated.
-const LONGEST: usize = 2_000;
+/// The probability from which on a second operation is a reading of the task.
+const POSSIBLE: f32 = 0.3;
 
-#[derive(Debug, Deserialize)]
-struct Described {
-    terms: Vec<String>,
-    about: Vec<String>,
-}
-
-static DESCRIBED: LazyLock<BTreeMap<String, Described>> =
+static WEIGHTS: LazyLock<Option<Classifier>> =
     // the test below fails if the file does not parse
-    LazyLock::new(|| toml::from_str(OPERATIONS).unwrap_or_default());
-
-/// The classifier of operations; embeds its descriptions once.
-#[derive(Debug, Default)]
-pub struct Operations {
-    vectors: OnceCell<Vec<(&'static str, Vec<f32>)>>,
-}
+    LazyLock::new(|| serde_json::from_str(include_str!("operations.json")).ok());
 
 /// The operation of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operation {
     /// `car`, `flight`, ...; `other` if it is none of these.
     pub name: &'static str,
-    /// Mean cosine of the task with the nearest two descriptions, plus 0.08 if the task contains a term.
+    /// Its probability.
     pub score: f32,
-    /// The difference of this score from that of the next operation.
+    /// The difference of this probability from that of the next operation.
     pub lead: f32,
+    /// The next operation, if the task can be read as this one as well.
+    pub or: Option<&'static str>,
 }
 
-impl Operations {
-    /// The operation of a task; `None` for an empty task.
-    ///
-    /// # Errors
-    /// If the embedder fails.
-    pub async fn of(&self, task: &str, embedder: &dyn Embedder) -> Result<Option<Operation>, EmbedError> {
-        let task = task.trim();
-        let task = task.get(..task.floor_char_boundary(LONGEST)).unwrap_or(task);
-        if task.is_empty() {
-            return Ok(None);
-        }
-        let described = self.vectors.get_or_try_init(|| describe(embedder)).await?;
-        let own = embedder.embed(&[task]).await?;
-        let Some(own) = own.first() else { return Ok(None) };
-        let spaced = format!(" {} ", words(task));
-        let mut scores: Vec<(&'static str, f32)> = DESCRIBED
-            .iter()
-            .map(|(name, described_as)| {
-                let mut near: Vec<f32> =
-                    described.iter().filter(|(n, _)| n == name).map(|(_, v)| similarity(own, v)).collect();
-                near.sort_by(|a, b| b.total_cmp(a));
-                near.truncate(NEAREST);
-                let count = f32::from(u16::try_from(near.len().max(1)).unwrap_or(u16::MAX));
-                let spoken = described_as.terms.iter().any(|term| spaced.contains(&format!(" {term} ")));
-                (name.as_str(), near.iter().sum::<f32>() / count + if spoken { TERMS } else { 0.0 })
-            })
-            .collect();
-        scores.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let next = scores.get(1).map_or(0.0, |s| s.1);
-        Ok(scores.first().map(|(name, score)| Operation { name, score: *score, lead: score - next }))
-    }
-}
-
-async fn describe(embedder: &dyn Embedder) -> Result<Vec<(&'static str, Vec<f32>)>, EmbedError> {
-    let mut vectors = Vec::new();
-    for (name, described) in DESCRIBED.iter() {
-        let texts: Vec<&str> = described.about.iter().map(String::as_str).collect();
-        vectors.extend(embedder.embed(&texts).await?.into_iter().map(|v| (name.as_str(), v)));
-    }
-    Ok(vectors)
-}
-
-/// A text in lower case, with everything but letters, digits and hyphens replaced by single spaces.
-fn words(text: &str) -> String {
-    let kept: String = text.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { ' ' }).collect();
-    kept.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+/// The operation of a task; `None` for an empty task, and with an embedder for which there are no weights.
+///
+/// # Errors
+/// If the embedder fails.
+pub async fn operation(task: &str, embedder: &dyn Embedder) -> Result<Option<Operation>, EmbedError> {
+    let Some(weights) = WEIGHTS.as_ref().filter(|_| !task.trim().is_empty()) else { return Ok(None) };
+    let scores = weights.classify(&[task], embedder).await?.and_then(|all| all.into_iter().next());
+    let Some(scores) = scores else { return Ok(None) };
+    let mut named: Vec<(&'static str, f32)> = weights.labels.iter().map(String::as_str).zip(scores).collect();
+    named.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let [(name, score), (next, second), ..] = named.as_slice() else { return Ok(None) };
+    let or = (*second >= POSSIBLE).then_some(*next);
+    Ok(Some(Operation { name, score: *score, lead: score - second, or }))
 }
 
 #[cfg(test)]
@@ -101,10 +50,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptions_load_and_contain_other() {
-        assert!(DESCRIBED.len() >= 7);
-        assert!(DESCRIBED.values().all(|d| d.about.len() >= 8));
-        assert!(DESCRIBED.contains_key("other"));
-        assert!(DESCRIBED.values().flat_map(|d| &d.terms).all(|t| *t == words(t)), "terms are lower-case words");
+    fn weights_load_and_contain_other() {
+        let weights = WEIGHTS.as_ref();
+        assert!(weights.is_some_and(|one| one.is_sound(crate::embed::MINILM_DIMENSIONS)));
+        assert!(weights.is_some_and(|one| one.labels.len() == 7 && one.labels.iter().any(|label| label == "other")));
     }
 }

@@ -30,6 +30,7 @@ mod memory;
 mod memory_file;
 mod model;
 mod oneliners;
+mod operations;
 mod permission;
 mod policies;
 mod privilege;

@@ -1,0 +1,3 @@
+//! Trains the classifiers of short texts (`src/classify`).
+
+pub mod train;
