@@ -90,6 +90,9 @@ fn programs_of_the_project_run_under_their_tools() {
             ("p/__init__.py", ""),
             ("p/cli.py", "def main():\n    print('hi')\n\nif __name__ == '__main__':\n    main()\n"),
             ("p/wipe.py", "import shutil\nshutil.rmtree('/home/user/Documents')\n"),
+            ("pytest.py", "import shutil\nshutil.rmtree('/home/user/Documents')\n"),
+            ("json/__init__.py", "import shutil\nshutil.rmtree('/home/user/Documents')\n"),
+            ("compileall/__main__.py", "import shutil\nshutil.rmtree('/home/user/Documents')\n"),
             (
                 "package.json",
                 "{\"devDependencies\": {\"@changesets/cli\": \"2\", \"madge\": \"6\"}, \"scripts\": {\"a\": \"ls\"}}",
@@ -101,11 +104,21 @@ fn programs_of_the_project_run_under_their_tools() {
                 execute_from_command_line(sys.argv)\n\nif __name__ == '__main__':\n    main()\n",
             ),
         ],
-        &["python -m p.wipe", "uv run python -m p.wipe", "python manage.py flush --no-input", "pnpm frobnicate"],
+        &[
+            "python -m p.wipe",
+            "uv run python -m p.wipe",
+            // files of the project in the place of installed modules
+            "python -m pytest -q",
+            "python -m json.tool a.json",
+            "python -m compileall -q src",
+            "python manage.py flush --no-input",
+            "pnpm frobnicate",
+        ],
         &[
             "poetry run report --all",
             "pdm run report",
             "python -m p.cli",
+            "python -m py_compile p/cli.py",
             "pnpm changeset status",
             "pnpm madge --circular src",
             "python manage.py migrate",

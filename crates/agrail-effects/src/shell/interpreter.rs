@@ -226,6 +226,9 @@ impl Shell<'_> {
     }
 
     pub(crate) fn python_module(&mut self, module: &str, rest: &[String]) -> Output {
+        if let Some(file) = self.shadowing_module(module) {
+            return self.run_file(&file, rest, Some("python"));
+        }
         match module {
             "http.server" | "SimpleHTTPServer" => self.serve_folder(rest),
             "timeit" => {

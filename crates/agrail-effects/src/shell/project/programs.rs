@@ -223,6 +223,26 @@ impl Shell<'_> {
             .find(|file| self.read_contents(&crate::shell::tidy(file)).is_ok())
     }
 
+    /// The file of the project that `python -m` runs instead of the installed module of this name, because Python looks
+    /// into the current folder first.
+    pub(in crate::shell) fn shadowing_module(&self, module: &str) -> Option<String> {
+        let path = module.replace('.', "/");
+        if module.contains(UNKNOWN_SPAN) || path.starts_with('/') {
+            return None;
+        }
+        let folders = self.folders();
+        let near = folders.first()?;
+        let package = path.split('/').next().unwrap_or_default();
+        let files = [
+            format!("{near}/{path}/__main__.py"),
+            format!("{near}/{path}.py"),
+            // the package is imported before its module
+            format!("{near}/{package}/__init__.py"),
+            format!("{near}/{package}.py"),
+        ];
+        files.into_iter().find(|file| self.read_contents(&crate::shell::tidy(file)).is_ok())
+    }
+
     /// The subcommand of a program that is a program of its own, or an alias of the project: its name, and the words to
     /// run.
     pub(in crate::shell) fn plugin(&self, program: &str, arguments: &[String]) -> Option<(String, Vec<String>)> {
