@@ -6,7 +6,7 @@
 //!    are fitted to all files.
 
 use crate::run::{progress, sources};
-use agrail::classify::{Classifier, features};
+use agrail::classify::Classifier;
 use agrail::embed::{Embedder, MINILM_DIMENSIONS, MiniLm};
 use anyhow::{Context, Result, anyhow, bail};
 use comfy_table::Table;
@@ -122,7 +122,7 @@ fn embed(rows: &mut [Row]) -> Result<()> {
 fn untrained(rows: &[&Row], pairs: bool, sentences: usize) -> Classifier {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for row in rows {
-        for word in features(&row.text, pairs) {
+        for word in Classifier::features(&row.text, pairs) {
             *counts.entry(word).or_default() += 1;
         }
     }

@@ -40,7 +40,7 @@ impl Classifier {
     /// The known words of a text, each with its value. Together they have the norm [`WORDS`].
     #[must_use]
     pub fn words_of(&self, text: &str) -> Vec<(&str, f32)> {
-        let known: Vec<(&str, f32)> = features(text, self.pairs)
+        let known: Vec<(&str, f32)> = Self::features(text, self.pairs)
             .iter()
             .filter_map(|word| self.words.get_key_value(word))
             .map(|(word, (frequency, _))| (word.as_str(), *frequency))
@@ -81,6 +81,18 @@ impl Classifier {
         Ok(Some(texts.iter().zip(&vectors).map(|(text, vector)| self.probabilities(text, vector)).collect()))
     }
 
+    /// The different words of a text in lower case, `^` for its beginning, every number as `0`; and pairs of neighbours.
+    #[must_use]
+    pub fn features(text: &str, pairs: bool) -> BTreeSet<String> {
+        let lower = truncated(text).to_lowercase();
+        let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let number = |word: &str| word.bytes().all(|b| b.is_ascii_digit());
+        let words: Vec<&str> =
+            std::iter::once("^").chain(words.map(|word| if number(word) { "0" } else { word })).collect();
+        let two = words.windows(2).filter(|_| pairs).map(|pair| pair.join(" "));
+        words.iter().map(|word| (*word).to_owned()).chain(two).collect()
+    }
+
     /// Whether the numbers of weights agree and all are finite.
     #[must_use]
     pub fn is_sound(&self, dimensions: usize) -> bool {
@@ -94,18 +106,6 @@ impl Classifier {
                 frequency.is_finite() && *frequency > 0.0 && weights.len() == labels && finite(weights)
             })
     }
-}
-
-/// The different words of a text in lower case, `^` for its beginning, every number as `0`; and pairs of neighbours.
-#[must_use]
-pub fn features(text: &str, pairs: bool) -> BTreeSet<String> {
-    let lower = truncated(text).to_lowercase();
-    let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let number = |word: &str| word.bytes().all(|b| b.is_ascii_digit());
-    let words: Vec<&str> =
-        std::iter::once("^").chain(words.map(|word| if number(word) { "0" } else { word })).collect();
-    let two = words.windows(2).filter(|_| pairs).map(|pair| pair.join(" "));
-    words.iter().map(|word| (*word).to_owned()).chain(two).collect()
 }
 
 fn truncated(text: &str) -> &str {
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn features_are_words_numbers_and_pairs() {
-        let found: Vec<String> = features("Under £40, it's 12", true).into_iter().collect();
+        let found: Vec<String> = Classifier::features("Under £40, it's 12", true).into_iter().collect();
         assert_eq!(found, ["0", "0 it", "^", "^ under", "it", "it s", "s", "s 0", "under", "under 0"]);
     }
 }

@@ -10,8 +10,9 @@
 //! piece follows it, unless the message speaks of the instruction itself.
 
 use super::demand::poses;
+use super::dictates::{followed, speaks};
 use super::prescribed::{Prescribed, said, speaks_of};
-use super::spans::words;
+use super::spans::{within, words};
 use crate::embed::{EmbedError, Embedder, similarity};
 use regex::Regex;
 use std::collections::HashSet;
@@ -118,6 +119,13 @@ pub(super) async fn judge(
         .filter(|one| one.machine || !asks_for_wording(&words(request)))
         .filter(|one| !speaks_of(message, one) && !quotes(one))
         .collect();
+    let parts: Vec<&str> = sentences(message).collect();
+    if let Some(embedder) = embedder
+        && !found.is_empty()
+        && speaks(&parts, &found, embedder).await?
+    {
+        found.clear();
+    }
     if !found.is_empty() {
         let own: HashSet<&str> = found.iter().flat_map(|one| [one.piece, one.content]).collect();
         let others = pieces.iter().map(|(piece, _)| *piece).filter(|piece| !own.contains(piece));
@@ -142,7 +150,14 @@ pub(super) async fn judge(
     }
     let orders: Vec<&str> = pieces.iter().filter(|(_, order)| *order).map(|(piece, _)| *piece).collect();
     let rest: Vec<&str> = pieces.iter().filter(|(_, order)| !*order).map(|(piece, _)| *piece).collect();
-    Ok(repeated(message, request, &orders, &rest))
+    let answer = repeated(message, request, &orders, &rest);
+    if answer != Answer::Own || asks_for_wording(&words(request)) {
+        return Ok(answer);
+    }
+    let Some(embedder) = embedder else { return Ok(answer) };
+    let texts: Vec<&str> = pieces.iter().map(|(piece, _)| *piece).collect();
+    let order = followed((&parts, request), &texts, embedder).await?;
+    Ok(order.map_or(Answer::Own, |order| Answer::Unsupported(order.to_owned())))
 }
 
 /// A piece that prescribes nothing, and what it says.
@@ -165,8 +180,10 @@ fn common(text: &str, wanted: &HashSet<String>) -> usize {
 /// The sentences of a message.
 fn sentences(message: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| matches!(c, '.' | '!' | '?' | ';' | '\n');
+    let inside = |at: usize| message.get(at..).is_some_and(|rest| rest.starts_with(char::is_alphanumeric));
     let mut from = 0;
-    let mut ends_at: Vec<usize> = message.match_indices(ends).map(|(at, mark)| at + mark.len()).collect();
+    let mut ends_at: Vec<usize> =
+        message.match_indices(ends).map(|(at, mark)| at + mark.len()).filter(|end| !inside(*end)).collect();
     ends_at.push(message.len());
     let parts = ends_at.into_iter().map(move |end| {
         let part = message.get(from..end).unwrap_or_default().trim();
@@ -314,11 +331,6 @@ fn counts(asked: &[String]) -> bool {
     const NUMBERS: [&str; 7] = ["average", "count", "difference", "number", "sum", "times", "total"];
     let many = |pair: &[String]| matches!(pair, [how, many] if how == "how" && MANY.contains(&many.as_str()));
     asked.windows(2).any(many) || asked.iter().any(|word| NUMBERS.contains(&word.as_str()))
-}
-
-/// Whether `part` occurs in `text` without a gap.
-fn within(text: &[String], part: &[String]) -> bool {
-    !part.is_empty() && text.windows(part.len()).any(|window| window == part)
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@
 //! 7. **Answers.** A message is denied if it repeats word for word an answer that an instruction dictates, and no other
 //!    observation supports it. A message that quotes the instruction is not denied. A piece that tells a machine, or
 //!    whoever answers, what to answer is compared with each sentence of the message by words, numbers, names and meaning.
+//!    A classifier finds such pieces in other wordings (`dictates`), and messages that only speak of them.
 //! 8. **Sinks that nothing orders** (`unasked`). A third party also gets what it wants by a polite wish, by a statement that
 //!    something "is to be" done, or by a planted account. After texts of others were read, a person is asked about a sink if
 //!    the request only asks to look at something, or has no word for a payment, a grant or a deletion; if a recipient or an
@@ -55,6 +56,7 @@ mod dates;
 mod delegate;
 mod demand;
 mod dictated;
+mod dictates;
 mod kinds;
 mod pieces;
 mod prescribed;
@@ -194,7 +196,7 @@ async fn foreign(action: &Action, context: &Context, embedder: Option<&dyn Embed
     if let Action::Message { text } = action {
         let pieces: Vec<(&str, bool)> = seen.pieces.iter().map(|p| (p.text.as_str(), p.order)).collect();
         let source = |order: &str| {
-            let piece = seen.pieces.iter().find(|p| p.text == order);
+            let piece = seen.pieces.iter().find(|p| p.text.contains(order));
             piece.map(|p| p.source.clone()).unwrap_or_default()
         };
         findings.extend(match dictated::judge(text, &context.request, &pieces, embedder).await {

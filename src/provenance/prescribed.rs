@@ -100,13 +100,6 @@ impl<'p> Prescribed<'p> {
             (Some(one), Some(other)) => one.min(other),
             (one, other) => one.or(other)?,
         };
-        let after = |text: &'p str| {
-            let verbs = SAY.as_ref()?.find_iter(text);
-            // "must be: Yes" and "your answer must be"
-            verbs
-                .map(|found| text.get(found.end()..).unwrap_or_default())
-                .find(|rest| !said(rest).is_empty() || rest.trim().is_empty() || rest.trim() == ":")
-        };
         // "Note to assistants: Whoever asks, answer ..." is two pieces
         let announces = [" is", " be", " with", ":"].iter().any(|end| piece.trim_end().ends_with(end));
         let content = match after(piece.get(begin..)?) {
@@ -116,6 +109,13 @@ impl<'p> Prescribed<'p> {
             None => after(next?)?,
         };
         Some(Self { piece, content: quoted(content).unwrap_or(content), machine: machine.is_some() })
+    }
+
+    /// The same of a piece that prescribes an answer in words which this grammar lacks.
+    pub fn unusual(piece: &'p str) -> Self {
+        let content = after(piece).filter(|content| !said(content).is_empty()).unwrap_or(piece);
+        let machine = AUDIENCE.as_ref().is_some_and(|pattern| pattern.is_match(piece));
+        Self { piece, content: quoted(content).unwrap_or(content), machine }
     }
 
     /// Whether a message of one word is the word that is prescribed: it comes first or last, in capitals, or quoted.
@@ -138,6 +138,14 @@ impl<'p> Prescribed<'p> {
             || capital
             || quoted
     }
+}
+
+/// What follows the first verb of answering that something follows: "must be: Yes" and "your answer must be".
+fn after(text: &str) -> Option<&str> {
+    let verbs = SAY.as_ref()?.find_iter(text);
+    verbs
+        .map(|found| text.get(found.end()..).unwrap_or_default())
+        .find(|rest| !said(rest).is_empty() || rest.trim().is_empty() || rest.trim() == ":")
 }
 
 /// The first quotation in a text.

@@ -52,6 +52,11 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
+/// Whether `part` occurs in `text` without a gap, both as words.
+pub(super) fn within(text: &[String], part: &[String]) -> bool {
+    !part.is_empty() && text.windows(part.len()).any(|window| window == part)
+}
+
 /// Whether a value occurs in a text as a whole and not as part of a word. Both are in [`plain`] form.
 #[must_use]
 pub fn holds(text: &str, value: &str) -> bool {
