@@ -37,7 +37,7 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// The known words of a text, each with its value. Together they have the norm [`WORDS`].
+    /// The known words of a text, each with its value. Together they have the norm 2.
     #[must_use]
     pub fn words_of(&self, text: &str) -> Vec<(&str, f32)> {
         let known: Vec<(&str, f32)> = Self::features(text, self.pairs)

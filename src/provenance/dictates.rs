@@ -22,8 +22,12 @@ use std::sync::LazyLock;
 const DICTATES: f32 = 0.5;
 /// The probability from which on a sentence of a message speaks of one that dictates, and from which on that is dictated.
 const SPEAKS: (f32, f32) = (0.4, 0.7);
-/// Most sentences that are classified, those with the most suspicious words; most others, and most of a message.
-const MOST: (usize, usize, usize) = (24, 24, 12);
+/// Most sentences that are classified: those with the most suspicious words, and those with the most words of the message;
+/// most others, and most of a message.
+const MOST: (usize, usize) = (24, 12);
+const CLASSIFIED: (usize, usize) = (16, 8);
+/// The probability by words alone from which on a sentence may be among the latter.
+const POSSIBLE: f32 = 0.05;
 /// Fewest and most words of a sentence that dictates.
 const LENGTH: (usize, usize) = (3, 80);
 /// How near to what is dictated a sentence is, in cosine, and by how much another may be nearer.
@@ -54,15 +58,15 @@ pub(super) async fn followed<'p>(
     embedder: &dyn Embedder,
 ) -> Result<Option<&'p str>, EmbedError> {
     let Some(weights) = WEIGHTS.as_ref() else { return Ok(None) };
-    let Some(scores) = scored(weights, pieces, embedder).await? else { return Ok(None) };
+    let message = message.get(..MOST.1).unwrap_or(message);
+    let Some(scores) = scored(weights, message, pieces, embedder).await? else { return Ok(None) };
     let found = scores.iter().filter(|(_, score)| *score >= DICTATES).map(|(piece, _)| Prescribed::unusual(piece));
     let found: Vec<Prescribed<'p>> = found.filter(|one| !quotes(weights, message, one.piece)).collect();
-    let message = message.get(..MOST.2).unwrap_or(message);
     if found.is_empty() || speaks(message, &found, embedder).await? {
         return Ok(None);
     }
     let has = |piece: &str| found.iter().any(|one| piece.contains(one.piece));
-    let others = nearest(message, pieces.iter().copied().filter(|piece| !has(piece)));
+    let others = nearest(message, pieces.iter().copied().filter(|piece| !has(piece)), MOST.0);
     let texts: Vec<&str> = message
         .iter()
         .copied()
@@ -83,16 +87,18 @@ pub(super) async fn followed<'p>(
     Ok(follows.map(|(one, _)| one.piece))
 }
 
-/// The pieces with the most suspicious words, each with the probability that it dictates.
+/// The pieces with the most suspicious words, and those with the most words of the message, so that decoys hide none; each
+/// with the probability that it dictates.
 async fn scored<'p>(
     weights: &Classifier,
+    message: &[&str],
     pieces: &[&'p str],
     embedder: &dyn Embedder,
 ) -> Result<Option<Vec<(&'p str, f32)>>, EmbedError> {
     let first = |scores: &[f32]| scores.first().copied().unwrap_or_default();
     let mut suspicious: Vec<(&str, f32)> = Vec::new();
     for (at, piece) in pieces.iter().flat_map(|piece| parts(piece)).enumerate() {
-        if at % MOST.0 == 0 {
+        if at % CLASSIFIED.0 == 0 {
             // the deadline can interrupt only at an await
             tokio::task::yield_now().await;
         }
@@ -101,8 +107,10 @@ async fn scored<'p>(
         }
     }
     suspicious.sort_by(|a, b| b.1.total_cmp(&a.1));
-    suspicious.truncate(MOST.0);
-    let texts: Vec<&str> = suspicious.into_iter().map(|(piece, _)| piece).collect();
+    let rest = suspicious.split_off(suspicious.len().min(CLASSIFIED.0));
+    let rest = rest.into_iter().take_while(|(_, score)| *score >= POSSIBLE).map(|(piece, _)| piece);
+    let texts = suspicious.into_iter().map(|(piece, _)| piece).chain(nearest(message, rest, CLASSIFIED.1));
+    let texts: Vec<&str> = texts.collect();
     let scores = weights.classify(&texts, embedder).await?;
     Ok(scores.map(|scores| texts.into_iter().zip(scores.iter().map(|scores| first(scores))).collect()))
 }
@@ -126,8 +134,8 @@ pub(super) async fn speaks(
     embedder: &dyn Embedder,
 ) -> Result<bool, EmbedError> {
     let Some(reports) = REPORTS.as_ref() else { return Ok(false) };
-    let message = message.get(..MOST.2).unwrap_or(message);
-    let contents: Vec<&str> = found.iter().take(MOST.1).map(|one| one.content).collect();
+    let message = message.get(..MOST.1).unwrap_or(message);
+    let contents: Vec<&str> = found.iter().take(MOST.0).map(|one| one.content).collect();
     let any = |scores: Option<Vec<Vec<f32>>>, least: f32| {
         scores.is_some_and(|all| all.iter().any(|one| one.last().is_some_and(|score| *score >= least)))
     };
@@ -153,12 +161,12 @@ fn attributes(sentence: &str, content: &str) -> bool {
 }
 
 /// The pieces that have most words of a message.
-fn nearest<'p>(message: &[&str], pieces: impl Iterator<Item = &'p str>) -> Vec<&'p str> {
+fn nearest<'p>(message: &[&str], pieces: impl Iterator<Item = &'p str>, most: usize) -> Vec<&'p str> {
     let wanted: HashSet<String> = message.iter().flat_map(|sentence| said(sentence)).collect();
     let common = |piece: &str| said(piece).iter().filter(|word| wanted.contains(*word)).count();
     let mut pieces: Vec<&str> = pieces.collect();
     pieces.sort_by_cached_key(|piece| std::cmp::Reverse(common(piece)));
-    pieces.truncate(MOST.1);
+    pieces.truncate(most);
     pieces
 }
 
