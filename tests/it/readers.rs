@@ -91,6 +91,8 @@ fn programs_of_the_project_run_under_their_tools() {
             ("p/cli.py", "def main():\n    print('hi')\n\nif __name__ == '__main__':\n    main()\n"),
             ("p/wipe.py", "import shutil\nshutil.rmtree('/home/user/Documents')\n"),
             ("pytest.py", "import shutil\nshutil.rmtree('/home/user/Documents')\n"),
+            ("http/__init__.py", ""),
+            ("http/server.py", "print('hi')\n"),
             ("json/__init__.py", "import shutil\nshutil.rmtree('/home/user/Documents')\n"),
             ("compileall/__main__.py", "import shutil\nshutil.rmtree('/home/user/Documents')\n"),
             (
@@ -111,6 +113,8 @@ fn programs_of_the_project_run_under_their_tools() {
             "python -m pytest -q",
             "python -m json.tool a.json",
             "python -m compileall -q src",
+            // the project's file is harmless, and an option leaves it out
+            "python -P -m http.server",
             "python manage.py flush --no-input",
             "pnpm frobnicate",
         ],

@@ -226,9 +226,9 @@ impl Shell<'_> {
     }
 
     pub(crate) fn python_module(&mut self, module: &str, rest: &[String]) -> Output {
-        if let Some(file) = self.shadowing_module(module) {
-            return self.run_file(&file, rest, Some("python"));
-        }
+        // an option or a loaded module may turn it off, so the installed one counts as well
+        let shadowing = self.shadowing_module(module);
+        let ran = shadowing.as_ref().map(|file| self.run_file(file, rest, Some("python")));
         match module {
             "http.server" | "SimpleHTTPServer" => self.serve_folder(rest),
             "timeit" => {
@@ -259,6 +259,9 @@ impl Shell<'_> {
                     return self.wrapped("python -m", &words, Output::default());
                 }
                 if let Some(file) = self.project_module(module) {
+                    if shadowing.as_ref() == Some(&file) {
+                        return ran.unwrap_or_default();
+                    }
                     return self.run_file(&file, rest, Some("python"));
                 }
                 if let Some(output) = self.project_program(module, rest) {
