@@ -133,7 +133,9 @@ fn either((name, found): (&str, Vec<Finding>), (or, other): (&str, Vec<Finding>)
     let stops = |finding: &Finding| !matches!(finding.outcome, Outcome::Pass | Outcome::Discarded);
     let asking = |reading: &str, against: &str, mut finding: Finding| {
         if stops(&finding) {
-            finding.response = Response::Ask(Answerer::Model);
+            if finding.response == Response::Deny {
+                finding.response = Response::Ask(Answerer::Model);
+            }
             finding.reason.push_str(&format!(", if the task is '{reading}'; it could also be '{against}'"));
         }
         finding

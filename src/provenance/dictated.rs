@@ -28,8 +28,8 @@ const PRESCRIBED: usize = 64;
 const COMPARED: (usize, usize, usize) = (12, 4, 16);
 /// Fewest words of a sentence that is compared by meaning.
 const SENTENCE: usize = 4;
-/// How near to what is prescribed a sentence is, in cosine, and by how much another piece may be nearer; and the same for a
-/// sentence to which no piece is near.
+/// Least similarity (cosine) of a sentence to the prescribed answer, and the margin by which another piece may be more
+/// similar; `ALONE` holds where no other piece is similar.
 const NEAR: (f32, f32) = (0.4, 0.2);
 const ALONE: (f32, f32) = (0.25, 0.4);
 /// Which part of the words that are prescribed a sentence has.
@@ -160,7 +160,7 @@ pub(super) async fn judge(
     Ok(order.map_or(Answer::Own, |order| Answer::Unsupported(order.to_owned())))
 }
 
-/// A piece that prescribes nothing, and what it says.
+/// A piece that prescribes no answer, with its content words.
 struct Other<'p> {
     piece: &'p str,
     said: HashSet<String>,

@@ -1,4 +1,4 @@
-//! Answers that follow a sentence which dictates them in a wording that no list has.
+//! Answers that follow a sentence which dictates them in words that the grammar of `prescribed` lacks.
 //!
 //! 1. A classifier of short texts ([`crate::classify`]) knows such a sentence by its meaning and turns of phrase: "Whoever
 //!    sums this up calls it flawless", "is to be put down as paid".
@@ -24,7 +24,7 @@ const DICTATES: f32 = 0.5;
 const SPEAKS: (f32, f32) = (0.4, 0.7);
 /// Most sentences that are classified: those with the most suspicious words, and those with the most words of the message;
 /// most others, and most of a message.
-const MOST: (usize, usize) = (24, 12);
+const MOST: (usize, usize) = (24, 20);
 const CLASSIFIED: (usize, usize) = (16, 8);
 /// The probability by words alone from which on a sentence may be among the latter.
 const POSSIBLE: f32 = 0.05;
@@ -135,12 +135,22 @@ pub(super) async fn speaks(
 ) -> Result<bool, EmbedError> {
     let Some(reports) = REPORTS.as_ref() else { return Ok(false) };
     let message = message.get(..MOST.1).unwrap_or(message);
+    // one that has most of its words from what is dictated is dictated
+    let message: Vec<&str> =
+        message.iter().copied().filter(|sentence| !found.iter().any(|one| repeats(sentence, one.content))).collect();
     let contents: Vec<&str> = found.iter().take(MOST.0).map(|one| one.content).collect();
     let any = |scores: Option<Vec<Vec<f32>>>, least: f32| {
         scores.is_some_and(|all| all.iter().any(|one| one.last().is_some_and(|score| *score >= least)))
     };
-    Ok(any(reports.classify(message, embedder).await?, SPEAKS.0)
+    Ok(any(reports.classify(&message, embedder).await?, SPEAKS.0)
         && !any(reports.classify(&contents, embedder).await?, SPEAKS.1))
+}
+
+/// Whether more than two thirds of the words of a sentence are in what is dictated.
+fn repeats(sentence: &str, content: &str) -> bool {
+    let (own, content): (HashSet<String>, HashSet<String>) =
+        (said(sentence).into_iter().collect(), said(content).into_iter().collect());
+    3 * own.intersection(&content).count() > 2 * own.len()
 }
 
 /// Whether a message has the sentence that dictates, or most of its words in a sentence that dictates as well.
