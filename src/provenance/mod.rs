@@ -50,6 +50,7 @@
 //! is found by its words of politeness and by few verbs. A plain order within a delegated record, for the kind of action that it was named for, cannot be told from the rest of
 //! the record. An instruction that resembles the request and names nothing specific cannot be distinguished from it.
 
+mod advice;
 mod align;
 mod claim;
 mod dates;
@@ -222,7 +223,13 @@ async fn foreign(action: &Action, context: &Context, embedder: Option<&dyn Embed
             findings.push(finding(Outcome::Unknown, Origin::Values, reason.to_owned()));
         }
         findings.extend(match weigh(&claim, &context.request, &seen, embedder).await {
-            Ok(alignment) => said(alignment),
+            Ok(alignment) => said(alignment).map(|mut found| {
+                // an ask says how it can be answered for good
+                if matches!(found.response, Response::Ask(_)) {
+                    found.advice = Some(advice::advice(&claim, &context.request));
+                }
+                found
+            }),
             Err(problem) => {
                 let reason = format!("the origin of the action could not be determined: {problem}");
                 Some(finding(Outcome::Unknown, Origin::Failure, reason))
@@ -268,9 +275,7 @@ fn said(alignment: Alignment) -> Option<Finding> {
             violation(&reason, &source, &quote)
         }
         Alignment::Unasked(Unasked { why, quote: Piece { source, text, .. } }) => {
-            let mut found = asking(violation(&why, &source, &text));
-            found.advice = Some("if this is wanted, tell the agent so: what is to be done, and to whom".to_owned());
-            found
+            asking(violation(&why, &source, &text))
         }
         Alignment::Undetermined { why, quote: Piece { source, text, .. } } => asking(violation(
             &format!("{why}, and a text that the agent has read contains instructions"),
