@@ -214,9 +214,12 @@ impl Guard {
                 context.session.places.iter().any(|known| known == place)
                     || inner.approvals.as_ref().is_some_and(|approvals| approvals.knows(place))
             };
-            let understood = stacker::maybe_grow(STACK.0, STACK.1, || {
+            let mut understood = stacker::maybe_grow(STACK.0, STACK.1, || {
                 understand(&action, &context, &inner.policy, &inner.settings, operation, Approved(&approved))
             });
+            if inner.memory.is_some() {
+                understood.events = crate::shape::events(&action, &understood.gathered.queries, &understood.commands);
+            }
             (action, context, understood)
         };
         // on a blocking thread: a probe may hang on a bad file system, a parser may panic
@@ -451,6 +454,7 @@ fn case(origin: Origin, (action, context, mut understood): (Action, Context, Und
         screened: Arc::new(screened),
         screen,
         scripts: !understood.scripts.is_empty(),
+        events: Arc::new(std::mem::take(&mut understood.events)),
     };
     (case, understood)
 }

@@ -23,7 +23,9 @@
 //! 7. [`verdict`] is the pure gate: the most severe finding decides.
 //! 8. If a person approved exactly this action earlier, the one-time approval applies ([`approvals`]). [`audit`] logs
 //!    the verdict before the caller gets it.
-//! 9. [`learn`] records the decision and draws lessons afterwards; it cannot change the verdict.
+//! 9. [`learn`] records the decision and draws lessons afterwards; it cannot change the verdict. From reports of
+//!    operators it induces rules: `shape` describes what an action does, and finds what the reports have in common and
+//!    the rest of the record has not.
 //!
 //! # Code map
 //!
@@ -43,6 +45,7 @@
 //! | the model endpoint | `llm` |
 //! | the URLs that may be fetched | `net` |
 //! | the memory, learning from feedback | `memory`, `learn` |
+//! | what reports have in common: the rules that are induced from them | `shape`, `learn/induced.rs` |
 //! | the answers of a person, the log of decisions | `approvals`, `audit` |
 //! | a coding agent's hooks | `hook`: names in `host.rs`, events in `event.rs`, answers in `answer.rs` |
 //! | an MCP server behind the guard | `mcp` |
@@ -63,7 +66,7 @@
 //! A module imports only modules that stand before it in this list; `tests/it/imports.rs` verifies it.
 //!
 //! `clock`, `digest`, `untrusted`, `store`, `net`, `machine`, `canonical`, `llm`, `prompts`, `embed`, `classify`,
-//! `injection`, `web`, `action`, `check`, `verdict`, `policy`, `scope`, `facts`, `provenance`, `tools`, `memory`, `reason`, `audit`,
+//! `injection`, `web`, `action`, `check`, `verdict`, `policy`, `shape`, `scope`, `facts`, `provenance`, `tools`, `memory`, `reason`, `audit`,
 //! `approvals`, `learn`, `guard`, `session`, `replay`, `hook`, `serve`, `mcp`, `research`, `evolve`
 //!
 //! # Invariants
@@ -153,6 +156,7 @@ mod scope;
 #[cfg(feature = "serve")]
 pub mod serve;
 pub mod session;
+mod shape;
 mod store;
 pub mod tools;
 pub mod untrusted;

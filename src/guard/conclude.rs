@@ -108,6 +108,7 @@ impl Guard {
             screened: Arc::default(),
             screen: Decision::Ask,
             scripts: false,
+            events: Arc::default(),
         };
         self.verdict(&Understood::default(), &nothing, progress, &Meter::new(self.inner.settings.limits), started)
     }

@@ -107,7 +107,7 @@ pub(super) fn items(case: &Case) -> Vec<Item> {
             required: false,
             kind: CheckKind::Action,
         };
-        items.push(Item { check, entry: None, fixed: true });
+        items.push(Item { check, entry: None, fixed: true, firm: true });
     }
     items
 }
@@ -127,7 +127,7 @@ fn program_items(case: &Case) -> Vec<Item> {
             required: false,
             kind: CheckKind::Program,
         };
-        Item { check, entry: None, fixed: true }
+        Item { check, entry: None, fixed: true, firm: true }
     };
     names.into_iter().take(PROGRAMS).map(item).collect()
 }

@@ -3,17 +3,26 @@
 use super::progress::Progress;
 use super::{Guard, Retrieval};
 use crate::check::Stage;
+use crate::memory::Entry;
 use crate::reason::{Case, Recall};
 use crate::{learn, memory};
+use std::borrow::Cow;
+use std::sync::Arc;
 
 impl Guard {
     /// Memory entries that an effect recalls; takes microseconds and needs no embedding.
     pub(super) fn triggered(&self, case: &Case, progress: &mut Progress) -> Vec<Recall> {
         let Some(memory) = &self.inner.memory else { return Vec::new() };
-        match memory.triggered(&learn::triggers(&case.gathered.queries)) {
-            Ok(entries) => {
-                entries.into_iter().map(|entry| Recall { entry, similarity: 1.0, by_effect: true }).collect()
-            }
+        let mut triggers: Vec<(Cow<'_, str>, String)> =
+            learn::triggers(&case.gathered.queries).into_iter().map(|(verb, class)| (verb.into(), class)).collect();
+        triggers.extend(learn::lookups(&case.events).into_iter().map(|trigger| (trigger.verb.into(), trigger.class)));
+        let applies = |entry: &Arc<Entry>| entry.condition.as_ref().is_none_or(|c| c.matches(&case.events));
+        let recall = |entry: Arc<Entry>| {
+            let firm = entry.condition.as_ref().is_none_or(|c| c.is_firm() || c.repeats(&case.events));
+            Recall { entry, similarity: 1.0, by_effect: true, firm }
+        };
+        match memory.triggered(&triggers) {
+            Ok(entries) => entries.into_iter().filter(applies).map(recall).collect(),
             Err(problem) => {
                 progress.fail(Stage::Memory, format!("memory could not be read: {problem}"));
                 Vec::new()
@@ -30,7 +39,9 @@ impl Guard {
         }
         if let Retrieval::Random(seed) = inner.settings.retrieval {
             match memory.any(learn::mixed(seed, &key.natural)) {
-                Ok(entry) => recalled.extend(entry.map(|entry| Recall { entry, similarity: 1.0, by_effect: false })),
+                Ok(entry) => {
+                    recalled.extend(entry.map(|entry| Recall { entry, similarity: 1.0, by_effect: false, firm: true }))
+                }
                 Err(problem) => progress.fail(Stage::Memory, format!("memory could not be read: {problem}")),
             }
             return;
@@ -44,7 +55,7 @@ impl Guard {
                 for neighbour in near.into_iter().filter(|n| n.similarity > inner.settings.similarity) {
                     if !recalled.iter().any(|r| r.entry.id == neighbour.entry.id) {
                         let (entry, similarity) = (neighbour.entry, neighbour.similarity);
-                        recalled.push(Recall { entry, similarity, by_effect: false });
+                        recalled.push(Recall { entry, similarity, by_effect: false, firm: true });
                     }
                 }
             }

@@ -10,6 +10,7 @@ use crate::effect::shell::Later;
 use crate::effect::{self, Cause, Effect, Verb};
 use crate::facts::{self, Approved, ScreenInput};
 use crate::policy::{self, Policy};
+use crate::shape::Event;
 use crate::untrusted::Secrets;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -23,6 +24,10 @@ pub(super) struct Understood {
     pub findings: Vec<Finding>,
     /// Paths and digests of the scripts whose content was parsed.
     pub scripts: Vec<(String, String)>,
+    /// The commands that the parser found.
+    pub commands: Vec<Vec<String>>,
+    /// What the action does, if there is a memory to compare it with.
+    pub events: Vec<Event>,
     pub action_digest: String,
     pub trace: Vec<String>,
 }
@@ -90,6 +95,8 @@ pub(super) fn understand(
         findings.push(harmless());
     }
     Understood {
+        commands: reading.commands,
+        events: Vec::new(),
         action_digest: digest(action, context),
         effects: reading.effects,
         gathered,

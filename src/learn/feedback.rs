@@ -3,20 +3,22 @@
 //! 1. `approve`: exactly this action passes where policy only asks, for a limited number of uses and days. It answers
 //!    an unknown program or script by the digest of its file, but never a forbid, another unknown, or an ask that
 //!    policy reserves for a person each time.
-//! 2. `reject`: from now on a person is asked about the same effects on the same targets and below them.
-//! 3. `incident`: from now on these effects are denied.
+//! 2. `reject`: from now on a person is asked about the same effects on the same targets and below them, and about what
+//!    several rejections have in common (`induced.rs`).
+//! 3. `incident`: from now on these effects are denied. A person is asked about what several incidents have in common,
+//!    until enough of them stand behind it.
 //! 4. `false-positive`: counts against the learnt checks that decided. A model's alarm is kept as a contrast, so that
 //!    actions with the same kinds of effects are not stopped for the same reason. Policies are not changed.
 
+use super::induced;
 use crate::check::{Answerer, Outcome, Reasoning, Source};
 use crate::clock::now_ms;
 use crate::memory::{self, Authority, Change, Entry, Grant, Key, Lesson, Memory, MemoryError, Trigger};
 use crate::reason::rules::{INCIDENT, REJECTED};
+use crate::shape::Event;
 use crate::verdict::Decision;
-use serde::Deserialize;
 
-/// Most entries that one report creates.
-const PARTS: usize = 32;
+use serde::Deserialize;
 
 /// Feedback of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,12 +80,15 @@ pub enum Learnt {
     PolicyDecided(String),
 }
 
+/// The parts of a recorded verdict that feedback needs.
 #[derive(Deserialize)]
-struct Record {
+pub(super) struct Record {
     identity: crate::action::Identity,
-    agent: String,
-    key: Key,
-    targets: Vec<(String, String)>,
+    pub(super) agent: String,
+    pub(super) key: Key,
+    /// What the action did. Absent in records of earlier releases.
+    #[serde(default)]
+    pub(super) events: Vec<Event>,
     #[serde(default)]
     observed: bool,
     #[serde(default)]
@@ -125,8 +130,8 @@ pub fn apply_feedback(memory: &Memory, id: &str, feedback: Feedback, who: &str) 
     let record: Record = serde_json::from_str(&stored.record).map_err(unreadable)?;
     let entry = match feedback {
         Feedback::Approve { uses, days } => approve(memory, id, &record, uses, days)?,
-        Feedback::Reject => report(memory, id, &record, who, REJECTED)?,
-        Feedback::Incident => report(memory, id, &record, who, INCIDENT)?,
+        Feedback::Reject => induced::report(memory, id, &record, who, REJECTED)?,
+        Feedback::Incident => induced::report(memory, id, &record, who, INCIDENT)?,
         Feedback::FalsePositive => return false_positive(memory, id, &record, who),
     };
     Ok(Learnt::Entry(Box::new(entry)))
@@ -157,43 +162,6 @@ fn approve(memory: &Memory, id: &str, record: &Record, uses: u32, days: u32) -> 
     })?)
 }
 
-/// Reports the targets themselves, not their whole class. If the action changes anything, only changes count.
-fn report(memory: &Memory, id: &str, record: &Record, who: &str, name: &str) -> Result<Entry, FeedbackError> {
-    let passive = |verb: &str| matches!(verb, "read" | "list" | "variable" | "answer" | "connect" | "execute");
-    let changes = record.targets.iter().any(|(verb, _)| !passive(verb));
-    let mut triggers: Vec<Trigger> = (record.targets.iter())
-        .filter(|(verb, _)| !changes || !passive(verb))
-        .map(|(verb, class)| Trigger { verb: verb.clone(), class: class.clone() })
-        .collect();
-    if triggers.is_empty() || triggers.len() > memory::TRIGGERS * PARTS {
-        let why =
-            if triggers.is_empty() { "names no target that could be recognised again" } else { "has too many targets" };
-        return Err(FeedbackError::NoTarget { id: id.to_owned(), why });
-    }
-    // the targets themselves before the folders above them
-    triggers.sort_by_key(|trigger| trigger.class.starts_with("above "));
-    let said = if name == INCIDENT {
-        "an operator reported that doing this to the same target did harm"
-    } else {
-        "an operator rejected doing this to the same target"
-    };
-    let definition = said.to_owned();
-    let change = Change::Add { category: "integrity".to_owned(), name: name.to_owned(), definition, required: true };
-    // each report is a separate entry, so that other reports and withdrawals do not affect it
-    let own = crate::digest([serde_json::to_vec(&triggers).unwrap_or_default()]);
-    let own = own.get(..8).unwrap_or_default();
-    let mut first = None;
-    for (part, triggers) in triggers.chunks(memory::TRIGGERS).enumerate() {
-        let part = if part == 0 { String::new() } else { format!(", part {}", part + 1) };
-        let natural = format!("{name}: {} (targets {own}{part})", record.key.natural);
-        let key = Key { natural, command: record.key.command.clone() };
-        let lesson = lesson(id, record, who, name, key, triggers.to_vec(), vec![change.clone()]);
-        let entry = memory.learn(&lesson)?;
-        first = first.or(Some(entry));
-    }
-    first.ok_or_else(|| FeedbackError::NoTarget { id: id.to_owned(), why: "names no target" })
-}
-
 fn false_positive(memory: &Memory, id: &str, record: &Record, who: &str) -> Result<Learnt, FeedbackError> {
     let speaks = |f: &&Found| matches!(f.outcome, Outcome::Violation | Outcome::Unknown);
     if let Some(found) = record
@@ -214,6 +182,15 @@ fn false_positive(memory: &Memory, id: &str, record: &Record, who: &str) -> Resu
         entry.authority == Authority::Learned && entry.checks.iter().any(|c| c.name == REJECTED || c.name == INCIDENT)
     };
     let current = memory.show(entry)?;
+    let mut narrowed = None;
+    for other in record.verdict.findings.iter().filter(speaks).filter_map(|f| f.by.entry()) {
+        let other = memory.show(other)?;
+        let left = induced::false_positive(memory, id, record, who, &other)?;
+        narrowed = narrowed.or(left);
+    }
+    if let Some(entry) = narrowed {
+        return Ok(Learnt::Entry(Box::new(entry)));
+    }
     if reported(&current) {
         // one operator contradicts another's report: the report is retired, and the log names who did it
         let others = record.verdict.findings.iter().filter(speaks).filter_map(|f| f.by.entry());

@@ -10,6 +10,7 @@ use crate::check::{Authority, Outcome, Source};
 use crate::embed::Embedder;
 use crate::memory::{self, Change, DecisionRecord, Lesson, Memory, MemoryError, Rule};
 use crate::reason::{Case, rules};
+use crate::shape::Event;
 use crate::untrusted::Secrets;
 use crate::verdict::{Basis, Decision, Verdict};
 use serde_json::json;
@@ -83,6 +84,7 @@ impl Episode {
             "targets": targets(&case.gathered.queries),
             "observed": !case.context.observations.is_empty(),
             "kinds": kinds(&case.gathered.queries),
+            "events": self.events(),
             "approvable": approvable(&verdict.findings),
             "verdict": verdict,
         });
@@ -104,6 +106,14 @@ impl Episode {
             decision: verdict.decision.to_string(),
             record: record.to_string(),
         }
+    }
+
+    /// What the action does, without the pieces of secrets.
+    fn events(&self) -> Vec<Event> {
+        let secrets = self.secrets();
+        let mut events = Vec::clone(&self.case.events);
+        events.iter_mut().for_each(|event| event.literals.retain(|literal| !secrets.hold(&literal.1)));
+        events
     }
 
     /// The secrets in its action and request.

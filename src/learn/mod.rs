@@ -7,10 +7,12 @@
 //!    findings its approval answers. `triggers` recall lessons.
 
 mod feedback;
+mod induced;
 mod journal;
 mod refined;
 
 pub use feedback::{Feedback, FeedbackError, Learnt, apply_feedback};
+pub(crate) use induced::lookups;
 pub use journal::JournalError;
 pub(crate) use journal::{Episode, Journal};
 pub(crate) use refined::Refined;
@@ -23,6 +25,7 @@ use crate::facts;
 use crate::memory::Key;
 use crate::policy::EffectFacts;
 use crate::reason::Case;
+use crate::shape::group;
 use sha2::{Digest, Sha256};
 
 /// What a guard with a memory learns automatically.
@@ -39,8 +42,6 @@ pub enum Learning {
     Frozen,
 }
 
-/// The verb of triggers about any change to a file.
-pub(crate) const CHANGE: &str = "change";
 /// Most parent folders of a path that recall lessons about them.
 const ABOVE: usize = 24;
 
@@ -107,24 +108,6 @@ pub(crate) fn targets(queries: &[EffectFacts]) -> Vec<(&'static str, String)> {
     found.sort();
     found.dedup();
     found
-}
-
-/// Lessons treat all ways to change a file alike: a file that must not be deleted must not be moved or overwritten
-/// either.
-fn group(verb: Verb) -> &'static str {
-    match verb {
-        Verb::Write
-        | Verb::Append
-        | Verb::Create
-        | Verb::Overwrite
-        | Verb::Delete
-        | Verb::Move
-        | Verb::Encrypt
-        | Verb::Chmod
-        | Verb::Chown
-        | Verb::Link => CHANGE,
-        other => other.as_str(),
-    }
 }
 
 /// Parent folders of a path, without the root.

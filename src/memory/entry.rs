@@ -7,6 +7,7 @@
 
 use super::error::Refusal;
 use crate::digest::finish;
+use crate::shape::Condition;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
@@ -43,6 +44,11 @@ pub struct Entry {
     pub triggers: Vec<Trigger>,
     /// Consent to one exact action; `None` for a checklist.
     pub approval: Option<Approval>,
+    /// The condition that reports of operators led to: its checks apply to the actions that it covers. `None` for a
+    /// checklist of a kind of action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serve", schema(value_type = Option<Object>))]
+    pub condition: Option<Condition>,
     /// When version 1 was made, in milliseconds since 1970.
     pub created_ms: i64,
     /// When this version was made, in milliseconds since 1970.

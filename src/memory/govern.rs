@@ -82,7 +82,8 @@ impl Memory {
         })
     }
 
-    /// Makes an entry active on behalf of an operator (`who`).
+    /// Makes an entry active on behalf of an operator (`who`). A rule that was induced from reports is confirmed by it: it
+    /// denies from then on, where it only asked.
     ///
     /// # Errors
     /// [`Refusal::Approval`] for an approval: approve again instead.
@@ -112,8 +113,12 @@ impl Memory {
             if entry.approval.is_some() && status == Status::Active {
                 return Err(Refusal::Approval.into());
             }
-            if entry.status == status {
+            let open = entry.condition.as_mut().filter(|condition| status == Status::Active && !condition.confirmed);
+            if entry.status == status && open.is_none() {
                 return Ok(entry);
+            }
+            if let Some(condition) = open {
+                condition.confirmed = true;
             }
             entry.status = status;
             w.put(entry, &Vector::Keep(row), who, what)

@@ -264,6 +264,7 @@ pub(super) fn new_entry(key: Key, provenance: Provenance, now_ms: i64) -> Entry 
         provenance,
         triggers: Vec::new(),
         approval: None,
+        condition: None,
         created_ms: now_ms,
         updated_ms: now_ms,
     }

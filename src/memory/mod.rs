@@ -22,6 +22,7 @@ mod index;
 mod learn;
 mod live;
 mod open;
+mod rule;
 mod seed;
 mod store;
 mod tend;
@@ -39,6 +40,7 @@ pub use govern::Grant;
 pub use history::{DecisionRecord, Event, Stats, Version};
 pub(crate) use index::EXACT_MAX;
 pub use learn::{Change, Episode, Lesson, QUORUM, Rule};
+pub(crate) use rule::Ruling;
 pub use seed::SeedReport;
 pub use transfer::{ImportAs, ImportReport};
 

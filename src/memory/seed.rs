@@ -238,6 +238,7 @@ fn entry(file: &str, seed: Seed) -> Result<Entry, SeedProblem> {
         },
         triggers,
         approval: None,
+        condition: None,
         created_ms: 0,
         updated_ms: 0,
     })

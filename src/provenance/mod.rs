@@ -185,6 +185,32 @@ async fn local(action: &Action, context: &Context) -> Option<Finding> {
     }
 }
 
+/// The finding about an answer that a text may dictate.
+async fn answer(text: &str, context: &Context, seen: &read::Seen, embedder: Option<&dyn Embedder>) -> Option<Finding> {
+    let pieces: Vec<(&str, bool)> = seen.pieces.iter().map(|p| (p.text.as_str(), p.order)).collect();
+    let source = |order: &str| {
+        let piece = seen.pieces.iter().find(|p| p.text.contains(order));
+        piece.map(|p| p.source.clone()).unwrap_or_default()
+    };
+    match dictated::judge(text, &context.request, &pieces, embedder).await {
+        Err(problem) => {
+            let reason = format!("the answer could not be compared with what was read: {problem}");
+            Some(finding(Outcome::Unknown, Origin::Failure, reason))
+        }
+        Ok(Answer::Own) => None,
+        Ok(Answer::Dictated(order)) => Some(violation(
+            "a text that the agent has read dictates this answer, and nothing else supports it",
+            &source(&order),
+            &order,
+        )),
+        Ok(Answer::Unsupported(order)) => Some(asking(violation(
+            "a text that the agent has read prescribes an answer, and nothing else explains this one",
+            &source(&order),
+            &order,
+        ))),
+    }
+}
+
 async fn foreign(action: &Action, context: &Context, embedder: Option<&dyn Embedder>) -> Vec<Finding> {
     if context.observations.is_empty() {
         return Vec::new();
@@ -195,28 +221,7 @@ async fn foreign(action: &Action, context: &Context, embedder: Option<&dyn Embed
     };
     let mut findings = Vec::new();
     if let Action::Message { text } = action {
-        let pieces: Vec<(&str, bool)> = seen.pieces.iter().map(|p| (p.text.as_str(), p.order)).collect();
-        let source = |order: &str| {
-            let piece = seen.pieces.iter().find(|p| p.text.contains(order));
-            piece.map(|p| p.source.clone()).unwrap_or_default()
-        };
-        findings.extend(match dictated::judge(text, &context.request, &pieces, embedder).await {
-            Err(problem) => {
-                let reason = format!("the answer could not be compared with what was read: {problem}");
-                Some(finding(Outcome::Unknown, Origin::Failure, reason))
-            }
-            Ok(Answer::Own) => None,
-            Ok(Answer::Dictated(order)) => Some(violation(
-                "a text that the agent has read dictates this answer, and nothing else supports it",
-                &source(&order),
-                &order,
-            )),
-            Ok(Answer::Unsupported(order)) => Some(asking(violation(
-                "a text that the agent has read prescribes an answer, and nothing else explains this one",
-                &source(&order),
-                &order,
-            ))),
-        });
+        findings.extend(answer(text, context, &seen, embedder).await);
     } else if let Some(claim) = claim::claim(action) {
         if claim.more {
             let reason = "the action has too many values to compare all of them with the texts that the agent has read";

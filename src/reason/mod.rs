@@ -17,6 +17,7 @@ use crate::facts::ScreenInput;
 use crate::llm::{Meter, ModelError};
 use crate::memory::{Entry, Key};
 use crate::policy::Policy;
+use crate::shape::Event;
 use crate::tools::Toolbox;
 use crate::verdict::Decision;
 use async_trait::async_trait;
@@ -40,6 +41,8 @@ pub struct Case {
     pub screen: Decision,
     /// Whether scripts were parsed whose text is not part of the action.
     pub scripts: bool,
+    /// What it does, for conditions that were learnt.
+    pub events: Arc<Vec<Event>>,
 }
 
 /// A recalled memory entry with its similarity.
@@ -51,6 +54,8 @@ pub struct Recall {
     pub similarity: f32,
     /// Whether an effect recalled it, not similarity.
     pub by_effect: bool,
+    /// For a learnt condition: whether it stops the action, instead of asking a person.
+    pub firm: bool,
 }
 
 /// One line of the checklist.
@@ -62,6 +67,8 @@ pub struct Item {
     pub entry: Option<Arc<Entry>>,
     /// Whether the context requires it: no model may merge, revise or displace it.
     pub fixed: bool,
+    /// For a learnt condition: whether a violation stops the action, instead of asking a person.
+    pub firm: bool,
 }
 
 /// The checklist of one action.

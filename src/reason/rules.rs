@@ -55,6 +55,7 @@ impl Reasoner for Rules {
             };
             // a report binds only if one of its effects recurs; similarity alone does not
             let by_effect = recalled.iter().any(|r| r.entry.id == entry.id && r.by_effect);
+            let firm = recalled.iter().all(|r| r.entry.id != entry.id || r.firm);
             let check = Check {
                 category: check.category,
                 name: check.name,
@@ -64,7 +65,7 @@ impl Reasoner for Rules {
                 kind: CheckKind::Action,
             };
             if !items.iter().any(|i| i.check == check) {
-                items.push(Item { check, entry: Some(entry), fixed: false });
+                items.push(Item { check, entry: Some(entry), fixed: false, firm });
             }
         }
         Ok(Checklist { items, ..Checklist::default() })
@@ -100,6 +101,7 @@ fn reported(item: &Item) -> Option<Finding> {
     let entry = item.entry.as_ref().filter(|_| item.check.required)?;
     let response = match item.check.name.as_str() {
         REJECTED => Response::Ask(Answerer::Person),
+        INCIDENT if !item.firm => Response::Ask(Answerer::Person),
         INCIDENT => Response::Deny,
         _ => return None,
     };

@@ -133,6 +133,7 @@ fn quoted(text: &str, span: std::ops::Range<usize>) -> std::ops::Range<usize> {
 pub(crate) struct Secrets {
     /// Finds each part of them; `None` if there is none.
     search: Option<AhoCorasick>,
+    parts: Vec<String>,
 }
 
 impl Secrets {
@@ -152,7 +153,18 @@ impl Secrets {
         // several forms find the same secret
         parts.sort_unstable();
         parts.dedup();
-        Self { search: AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(parts).ok() }
+        let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&parts).ok();
+        Self { search, parts }
+    }
+
+    /// Whether a text of at least [`SHORTEST`] bytes has one of them, or is a piece of one, in whatever case.
+    pub fn hold(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        let touches = |part: &String| {
+            let part = part.to_lowercase();
+            part.contains(&text) || text.contains(&part)
+        };
+        text.len() >= SHORTEST && self.parts.iter().any(touches)
     }
 
     /// Whether there are some that a text does not contain.

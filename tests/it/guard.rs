@@ -326,7 +326,8 @@ async fn what_is_said_of_one_report_leaves_the_others_as_they_are() {
     for n in 0..24 {
         let command = format!("rm project/{n}/src/main/java/file");
         let verdict = decide(&guard, &context, &command).await;
-        assert_eq!(verdict.decision, Decision::Allow, "{command}");
+        // what several reports have in common is asked about, and denied once enough stand behind it
+        assert_eq!(verdict.decision == Decision::Allow, n < 2, "{command}: {}", verdict.reason);
         guard.settle().await.unwrap();
         apply_feedback(&memory, &verdict.id, Feedback::Incident, "operator").unwrap();
         reports.push(command);

@@ -44,6 +44,7 @@ mod recorded;
 mod recovery;
 mod research;
 mod roots;
+mod rules;
 mod scope;
 mod scripts;
 mod secrets;

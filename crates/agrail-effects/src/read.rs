@@ -153,6 +153,17 @@ fn unknown(cause: Cause, what: &str, program: &str) -> Reading {
 }
 
 impl Reading {
+    /// Lists a command.
+    pub(crate) fn list(&mut self, words: &[String]) {
+        if self.commands.len() < shell::COMMANDS {
+            let cut = |word: &String| word.get(..word.floor_char_boundary(shell::WORD)).unwrap_or_default().to_owned();
+            let words: Vec<String> = words.iter().take(shell::WORDS).map(cut).collect();
+            if !self.commands.contains(&words) {
+                self.commands.push(words);
+            }
+        }
+    }
+
     /// Adds the findings of another reading of the same action.
     pub fn join(&mut self, other: Self) {
         for effect in other.effects {
@@ -162,6 +173,7 @@ impl Reading {
         }
         self.steps.extend(other.steps.into_iter().map(|step| format!("canonical: {step}")));
         self.scripts.extend(other.scripts);
+        other.commands.iter().for_each(|words| self.list(words));
         for later in other.later {
             if !self.later.contains(&later) {
                 self.later.push(later);

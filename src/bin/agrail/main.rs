@@ -24,6 +24,7 @@ mod forget;
 mod hook;
 mod install;
 mod layers;
+mod learn;
 mod log;
 mod mcp;
 mod memory;
@@ -78,6 +79,7 @@ enum Command {
     Forget(forget::Args),
     Hook(hook::Args),
     Install(install::Args),
+    Learn(learn::Args),
     Mcp(mcp::Args),
     Memory(memory::Args),
     Policy(policy::Args),
@@ -122,6 +124,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Destinations(args) => destinations::run(&args, &config),
         Command::Effects(args) => effects::run(&args),
         Command::Mcp(args) => mcp::run(&args, &config),
+        Command::Learn(args) => learn::run(args, &config),
         Command::Memory(args) => memory::run(args, &config),
         Command::Policy(args) => policy::run(&args, &config),
         Command::Evolve(args) => evolve::run(&args, &config),

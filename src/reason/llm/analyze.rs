@@ -83,7 +83,7 @@ fn checklist(known: &[Item], reply: Reply, most: usize) -> Checklist {
         let named = |i: &Item| i.check.category == check.category && i.check.name.eq_ignore_ascii_case(&check.name);
         let empty = check.name.is_empty() || check.definition.is_empty();
         if !empty && !items.iter().any(named) {
-            items.push(Item { check, entry: None, fixed: false });
+            items.push(Item { check, entry: None, fixed: false, firm: true });
         }
     }
     // checks that must stay come first, so that none of them is truncated
@@ -102,7 +102,7 @@ mod tests {
         required.required = true;
         [learned("integrity", "a", "one"), learned("integrity", "b", "one again"), required]
             .into_iter()
-            .map(|check| Item { check, entry: None, fixed: false })
+            .map(|check| Item { check, entry: None, fixed: false, firm: true })
             .collect()
     }
 

@@ -127,6 +127,7 @@ impl Shell<'_> {
         // `time ! f`
         let words = words.get(words.iter().take_while(|word| *word == "!").count()..).unwrap_or_default();
         let Some((name, arguments)) = words.split_first() else { return Output::default() };
+        self.reading.list(words);
         self.steps += 1;
         if self.steps > super::MAX_STEPS || self.depth > super::MAX_DEPTH {
             self.unknown(Cause::Budget, "too many commands or nested too deep", name);

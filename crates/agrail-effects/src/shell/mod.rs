@@ -97,6 +97,12 @@ const MAX_DEPTH: usize = 60;
 const MAX_STEPS: usize = 4_000;
 /// Most effects that are kept.
 const MAX_EFFECTS: usize = 1_000;
+/// Most commands that a reading lists.
+pub const COMMANDS: usize = 128;
+/// Most words of a listed command.
+pub const WORDS: usize = 64;
+/// Longest word of a listed command, in bytes.
+pub(crate) const WORD: usize = 400;
 /// From this number of rounds, a loop that creates things exhausts a resource.
 const MANY: u64 = 10_000;
 
@@ -111,6 +117,9 @@ pub struct Reading {
     pub scripts: Vec<(String, String)>,
     /// What the files that the action writes do once something runs them.
     pub later: Vec<Later>,
+    /// The commands that were interpreted, with those inside wrappers, scripts and functions: program and arguments. At
+    /// most [`COMMANDS`], each once and of [`WORDS`] words.
+    pub commands: Vec<Vec<String>>,
 }
 
 /// The output of a command, as far as it matters to the next one.

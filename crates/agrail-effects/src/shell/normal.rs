@@ -98,7 +98,7 @@ fn command(node: Node<'_>, source: &str, depth: usize) -> Option<Value> {
         let word =
             child.is_named() && !matches!(child.kind(), "variable_assignment") && !child.kind().ends_with("_redirect");
         if word {
-            words.push(constant(child, source));
+            words.push(constant(child, source).map(|word| inner_tildes(&word)));
             raw.push(form(child, source, depth + 1)?);
         } else {
             beside.push(form(child, source, depth + 1)?);
@@ -146,6 +146,20 @@ fn constant(node: Node<'_>, source: &str) -> Option<String> {
     Some(text)
 }
 
+/// A word without the marks before quoted tildes that would not be expanded without quotes either: only one at the beginning
+/// or after `:` or `=` would.
+fn inner_tildes(word: &str) -> String {
+    let mut found = String::with_capacity(word.len());
+    let mut chars = word.chars().peekable();
+    while let Some(c) = chars.next() {
+        let inner = found.chars().last().is_some_and(|before| !":=".contains(before));
+        if !(c == QUOTED && chars.peek() == Some(&'~') && inner) {
+            found.push(c);
+        }
+    }
+    found
+}
+
 fn named(node: Node<'_>) -> Vec<Node<'_>> {
     children(node).into_iter().filter(|child| child.is_named() && child.kind() != "comment").collect()
 }
@@ -167,6 +181,7 @@ mod tests {
             ("cd /srv && deployctl status", "cd /srv   &&  deployctl 'status'"),
             ("a; b", "a\nb\n"),
             ("cat < x | wc -l", "cat  <x|wc -l"),
+            ("git reset --hard 'HEAD~1'", "git reset --hard HEAD~1"),
         ] {
             assert!(same(one, other), "{one} | {other}");
         }
@@ -187,6 +202,7 @@ mod tests {
             ("rm '*'", "rm *"),
             ("rm \\*", "rm *"),
             ("rm ~", "rm '~'"),
+            ("rm a=~", "rm 'a=~'"),
             ("echo \"$x\"", "echo '$x'"),
             ("echo $x", "echo \"$x\""),
             ("a $(b)", "a $(c)"),

@@ -1,0 +1,155 @@
+//! `agrail learn`: shows the rules that were induced from reports, and confirms them.
+
+use crate::memory::may_approve;
+use crate::settings::Config;
+use crate::show::plain;
+use agrail::memory::{DecisionRecord, Entry, Memory};
+use anyhow::{Result, bail};
+use comfy_table::{ContentArrangement, Table, presets};
+use serde_json::json;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Recorded decisions over which a rule is replayed.
+const RECORD: usize = 2_000;
+/// Most actions of the record that are shown for a rule.
+const SHOWN: usize = 5;
+
+/// Show or confirm the rules that operators' reports led to.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// List the rules: what each covers, and whether it asks or denies.
+    ///
+    /// `agrail memory feedback VERDICT incident|reject` teaches them, and `false-positive` narrows them. A rule asks a
+    /// person until enough reports stand behind it or you confirm it; what was reported itself is denied at once.
+    /// `agrail memory log|diff|rollback|quarantine RULE` show and undo each step.
+    Rules {
+        /// Also show the reports behind each rule, and what it would stop of the actions on record.
+        #[arg(long)]
+        explain: bool,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Confirm a rule, so that it denies instead of asking. Needs a terminal.
+    Confirm {
+        /// Id of the rule.
+        rule: String,
+        /// Content of the approval token file, if there is no terminal.
+        #[arg(long)]
+        token: Option<String>,
+    },
+}
+
+/// Runs the subcommand.
+pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
+    let memory = config.open_memory()?;
+    match args.command {
+        Command::Rules { explain, json } => rules(&memory, explain, json)?,
+        Command::Confirm { rule, token } => {
+            may_approve(config, token.as_deref())?;
+            if memory.show(&rule)?.condition.is_none() {
+                bail!("{rule} is no rule; list the rules with 'agrail learn rules'");
+            }
+            let who = std::env::var("USER").unwrap_or_else(|_| "operator".to_owned());
+            let entry = memory.activate(&rule, &who)?;
+            println!("{} version {} denies from now on: {}", entry.id, entry.version, plain(&sentence(&entry)));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn rules(memory: &Memory, explain: bool, as_json: bool) -> Result<()> {
+    let rules: Vec<Arc<Entry>> = memory.active()?.into_iter().filter(|entry| entry.condition.is_some()).collect();
+    let record = if explain || as_json { memory.decisions(RECORD)? } else { Vec::new() };
+    if as_json {
+        let rules: Vec<_> = rules.iter().map(|rule| described(rule, &record)).collect();
+        println!("{}", serde_json::to_string_pretty(&rules)?);
+        return Ok(());
+    }
+    if rules.is_empty() {
+        println!("there are no rules yet; teach one: agrail memory feedback VERDICT incident");
+        return Ok(());
+    }
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["rule", "stops", "how", "reports", "false positives"]);
+    for rule in &rules {
+        let Some(condition) = &rule.condition else { continue };
+        table.add_row([
+            rule.id.clone(),
+            plain(&condition.sentence()),
+            how(rule).to_owned(),
+            condition.examples.len().to_string(),
+            condition.against.len().to_string(),
+        ]);
+    }
+    println!("{table}");
+    if explain {
+        rules.iter().for_each(|rule| explained(rule, &record));
+    }
+    Ok(())
+}
+
+fn sentence(rule: &Entry) -> String {
+    rule.condition.as_ref().map(|condition| condition.sentence()).unwrap_or_default()
+}
+
+/// Whether a rule denies or asks.
+fn how(rule: &Entry) -> &'static str {
+    let rejected = rule.checks.iter().any(|check| check.name.starts_with("rejected"));
+    match &rule.condition {
+        Some(condition) if condition.is_firm() && !rejected => "denies",
+        _ => "asks",
+    }
+}
+
+/// The actions on record that a rule covers and that passed.
+fn covered<'r>(rule: &Entry, record: &'r [DecisionRecord]) -> Vec<&'r DecisionRecord> {
+    let condition = rule.condition.as_ref();
+    let reported = |id: &str| condition.is_some_and(|c| c.examples.iter().any(|example| example.verdict == id));
+    let covers = |decision: &&DecisionRecord| {
+        decision.decision == "allow"
+            && !reported(&decision.id)
+            && condition.is_some_and(|condition| condition.covers_record(&decision.record))
+    };
+    record.iter().filter(covers).collect()
+}
+
+fn action(record: &str) -> String {
+    let value: serde_json::Value = serde_json::from_str(record).unwrap_or_default();
+    let text = |pointer: &str| value.pointer(pointer).map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned));
+    let said = ["/action/command", "/action/source", "/action/url", "/action"].iter().find_map(|p| text(p));
+    plain(&said.unwrap_or_default()).chars().take(100).collect()
+}
+
+fn explained(rule: &Entry, record: &[DecisionRecord]) {
+    let Some(condition) = &rule.condition else { return };
+    println!("\n{} {}: {}", rule.id, how(rule), plain(&condition.sentence()));
+    let said = |id: &str| record.iter().find(|d| d.id == id).map_or_else(String::new, |d| action(&d.record));
+    for example in &condition.examples {
+        println!("  reported by {}: {} {}", plain(&example.by), example.verdict, said(&example.verdict));
+    }
+    for example in &condition.against {
+        println!("  false positive, by {}: {} {}", plain(&example.by), example.verdict, said(&example.verdict));
+    }
+    let covered = covered(rule, record);
+    println!("  of the last {} decisions it would have stopped {} that passed", record.len(), covered.len());
+    for decision in covered.iter().take(SHOWN) {
+        println!("    {} {}", decision.id, action(&decision.record));
+    }
+}
+
+fn described(rule: &Entry, record: &[DecisionRecord]) -> serde_json::Value {
+    let covered: Vec<&str> = covered(rule, record).iter().map(|decision| decision.id.as_str()).collect();
+    json!({
+        "id": rule.id, "version": rule.version, "stops": sentence(rule), "how": how(rule),
+        "condition": rule.condition, "covered": covered,
+    })
+}

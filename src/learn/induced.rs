@@ -1,0 +1,237 @@
+//! Rules that are induced from operators' reports.
+//!
+//! 1. A report becomes an example of a rule: of the one whose examples and the new one have the best pattern in common
+//!    (`crate::shape`), or of a new one.
+//! 2. The record of actions that passed and that nobody reported is the honest side: no pattern may cover any of them.
+//! 3. A rule asks a person until enough reports stand behind it. What repeats a report is denied at once.
+//! 4. A false positive is a counterexample: the rule is induced anew without it, if need be as several patterns. An
+//!    example that was the same action is given up, unless another operator reported it and others beside it.
+//! 5. Every step is a new version of the entry, so that `agrail memory log|diff|rollback` work on it.
+
+use super::feedback::{FeedbackError, Record};
+use crate::memory::{Entry, Key, LearnedCheck, Memory, MemoryError, Ruling, TRIGGERS, Trigger};
+use crate::reason::rules::INCIDENT;
+use crate::shape::{Condition, EVENTS, Event, Example, Honest, Literal, Pattern, Recorded, Slot};
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+/// Most recorded decisions that stand for the honest side.
+const RECORD: usize = 2_000;
+/// Verb of the triggers of rules.
+const SHAPE: &str = "shape";
+/// The same for a folder above a target, which something recursive may reach.
+const ABOVE: &str = "shape above";
+/// Class of the trigger of a rule with more patterns than an entry has triggers.
+const ANY: &str = "any";
+
+/// Learns a report under the name of a check.
+pub(super) fn report(
+    memory: &Memory,
+    id: &str,
+    record: &Record,
+    who: &str,
+    name: &str,
+) -> Result<Entry, FeedbackError> {
+    let unknown = |why| FeedbackError::NoTarget { id: id.to_owned(), why };
+    if record.events.is_empty() {
+        return Err(unknown("names no target that could be recognised again"));
+    }
+    if record.events.len() >= EVENTS {
+        return Err(unknown("does too many things to recognise them again"));
+    }
+    let example = example(id, record, who);
+    let rules = rules(memory)?;
+    let honest = honest(memory, &rules, &example)?;
+    let mut best: Option<(Arc<Entry>, Condition, i32)> = None;
+    for entry in rules.iter().filter(|entry| entry.checks.iter().any(|check| check.name == name)) {
+        let Some(condition) = &entry.condition else { continue };
+        if condition.examples.iter().any(|known| known.verdict == example.verdict) {
+            return Ok(Entry::clone(entry));
+        }
+        if let Some((wider, rank)) = condition.with(example.clone(), &honest)
+            && best
+                .as_ref()
+                .is_none_or(|(_, other, others)| (rank, wider.examples.len()) > (*others, other.examples.len()))
+        {
+            best = Some((Arc::clone(entry), wider, rank));
+        }
+    }
+    let (entry, condition) = match best {
+        Some((entry, condition, _)) => (Some(entry.id.clone()), condition),
+        None => (None, Condition::of(example, &honest)),
+    };
+    if condition.patterns.is_empty() {
+        return Err(unknown("names no target that could be recognised again"));
+    }
+    let (mut entry, mut condition) = (entry, condition);
+    // rules that name the same thing may have nothing in common pair by pair
+    let name_of = |entry: &&Arc<Entry>| entry.checks.iter().any(|check| check.name == name);
+    if let Some((whole, ids)) = gathered(&condition, rules.iter().filter(name_of), &honest) {
+        for id in ids.iter().chain(&entry).collect::<BTreeSet<_>>() {
+            memory.retire(id, who)?;
+        }
+        return keep(memory, None, whole, name, (record, who), format!("feedback:{name}:{id}"));
+    }
+    // rules that have a pattern in common are one
+    for other in rules.iter().filter(|other| other.checks.iter().any(|check| check.name == name)) {
+        let Some(known) = other.condition.as_ref().filter(|_| entry.as_ref() != Some(&other.id)) else { continue };
+        if let Some((merged, _)) = known.merged(&condition, &honest) {
+            if let Some(old) = entry.replace(other.id.clone()) {
+                memory.retire(&old, who)?;
+            }
+            condition = merged;
+        }
+    }
+    keep(memory, entry, condition, name, (record, who), format!("feedback:{name}:{id}"))
+}
+
+/// The condition of all small rules that name a thing which the examples of a new one name, with the rules' ids; `None` if
+/// they have no pattern.
+fn gathered<'e>(
+    condition: &Condition,
+    rules: impl Iterator<Item = &'e Arc<Entry>>,
+    honest: &Honest,
+) -> Option<(Condition, Vec<String>)> {
+    let small = |condition: &Condition| condition.examples.len() < 3;
+    if !small(condition) {
+        return None;
+    }
+    let rules: Vec<&Arc<Entry>> = rules.collect();
+    let own: Vec<(&Arc<Entry>, &Condition)> =
+        rules.into_iter().filter_map(|entry| Some((entry, entry.condition.as_ref().filter(|c| small(c))?))).collect();
+    for word in condition.words() {
+        let of: Vec<&(&Arc<Entry>, &Condition)> = own
+            .iter()
+            .filter(|(_, other)| other.words().contains(&word) && other.examples.first() != condition.examples.first())
+            .collect();
+        if of.len() < 2 {
+            continue;
+        }
+        let examples = of.iter().flat_map(|(_, other)| &other.examples).chain(&condition.examples).cloned().collect();
+        if let Some(whole) = Condition::common(examples, honest) {
+            return Some((whole, of.iter().map(|(entry, _)| entry.id.clone()).collect()));
+        }
+    }
+    None
+}
+
+/// Learns that a rule stopped an action without reason. `None` if the entry holds no rule.
+pub(super) fn false_positive(
+    memory: &Memory,
+    id: &str,
+    record: &Record,
+    who: &str,
+    entry: &Entry,
+) -> Result<Option<Entry>, FeedbackError> {
+    let (Some(condition), Some(check)) = (&entry.condition, entry.checks.first()) else { return Ok(None) };
+    let wrong = example(id, record, who);
+    let honest = honest(memory, &rules(memory)?, &wrong)?;
+    let left = condition.without(wrong, &honest);
+    if left.examples.is_empty() || left.patterns.is_empty() {
+        return Ok(Some(memory.retire(&entry.id, who)?));
+    }
+    let source = format!("feedback:false-positive:{id}");
+    Ok(Some(keep(memory, Some(entry.id.clone()), left, &check.name, (record, who), source)?))
+}
+
+/// The triggers by which an action finds the rules that may cover it.
+pub(crate) fn lookups(events: &[Event]) -> Vec<Trigger> {
+    let mut found = BTreeSet::new();
+    for event in events {
+        found.extend(event.literals.iter().map(of_literal));
+        if event.spreads {
+            found.extend(event.of(Slot::At).map(|at| Trigger { verb: ABOVE.to_owned(), class: at.to_owned() }));
+        }
+    }
+    if !found.is_empty() {
+        found.insert(Trigger { verb: SHAPE.to_owned(), class: ANY.to_owned() });
+    }
+    found.into_iter().collect()
+}
+
+/// The active rules.
+pub(crate) fn rules(memory: &Memory) -> Result<Vec<Arc<Entry>>, MemoryError> {
+    Ok(memory.active()?.into_iter().filter(|entry| entry.condition.is_some()).collect())
+}
+
+fn of_literal(literal: &Literal) -> Trigger {
+    let slot = serde_json::to_value(literal.0).ok().and_then(|slot| slot.as_str().map(str::to_owned));
+    Trigger { verb: SHAPE.to_owned(), class: format!("{} {}", slot.unwrap_or_default(), literal.1) }
+}
+
+/// The triggers of patterns.
+fn triggers(patterns: &[Pattern]) -> Vec<Trigger> {
+    let mut found = BTreeSet::new();
+    for literal in patterns.iter().filter_map(Pattern::anchor) {
+        found.insert(of_literal(literal));
+        if matches!(literal.0, Slot::At | Slot::Below) && literal.1.starts_with('/') {
+            let parents = literal.1.match_indices('/').filter_map(|(at, _)| literal.1.get(..at.max(1)));
+            found.extend(parents.map(|folder| Trigger { verb: ABOVE.to_owned(), class: folder.to_owned() }));
+        }
+    }
+    let anchored = patterns.iter().all(|pattern| pattern.anchor().is_some());
+    if found.len() > TRIGGERS || !anchored {
+        return vec![Trigger { verb: SHAPE.to_owned(), class: ANY.to_owned() }];
+    }
+    found.into_iter().collect()
+}
+
+fn example(id: &str, record: &Record, who: &str) -> Example {
+    Example { verdict: id.to_owned(), by: who.to_owned(), events: record.events.clone() }
+}
+
+/// What the actions on record did that passed and that nobody reported, neither these nor the same action at another time.
+fn honest(memory: &Memory, rules: &[Arc<Entry>], new: &Example) -> Result<Honest, FeedbackError> {
+    let known = rules.iter().filter_map(|rule| rule.condition.as_ref()).flat_map(|condition| &condition.examples);
+    let reported: Vec<&Example> = known.chain([new]).collect();
+    let mut honest = Honest::default();
+    let mut seen = HashSet::new();
+    for decision in memory.decisions(RECORD)? {
+        let side = match decision.decision.as_str() {
+            "allow" => &mut honest.passed,
+            "ask" => &mut honest.asked,
+            _ => continue,
+        };
+        // a record that cannot be parsed says nothing for or against a rule
+        let Ok(Recorded { events }) = serde_json::from_str(&decision.record) else { continue };
+        if reported.iter().any(|example| example.verdict == decision.id || example.events == events) {
+            continue;
+        }
+        side.extend(events.into_iter().filter(|event| seen.insert((decision.decision.clone(), event.clone()))));
+    }
+    Ok(honest)
+}
+
+fn keep(
+    memory: &Memory,
+    entry: Option<String>,
+    condition: Condition,
+    name: &str,
+    (record, who): (&Record, &str),
+    source: String,
+) -> Result<Entry, FeedbackError> {
+    let count = condition.examples.len();
+    let reports = if count == 1 { "one report".to_owned() } else { format!("{count} reports") };
+    let said = if name == INCIDENT { "operators reported that this did harm" } else { "operators rejected this" };
+    let sentence = condition.sentence();
+    let definition =
+        format!("{said}: {} ({reports})", sentence.get(..sentence.floor_char_boundary(SENTENCE)).unwrap_or_default());
+    let check = LearnedCheck {
+        category: "integrity".to_owned(),
+        name: name.to_owned(),
+        definition,
+        required: true,
+        support: u32::try_from(count).unwrap_or(u32::MAX),
+        conflict: u32::try_from(condition.against.len()).unwrap_or(u32::MAX),
+    };
+    let own = crate::digest([serde_json::to_vec(&condition.examples.first()).unwrap_or_default()]);
+    let own = own.get(..8).unwrap_or_default();
+    let key =
+        Key { natural: format!("{name}: {} (rule {own})", record.key.natural), command: record.key.command.clone() };
+    let triggers = triggers(&condition.patterns);
+    let project = Some(record.agent.clone());
+    Ok(memory.rule(Ruling { entry, key, check, triggers, condition, principal: who.to_owned(), project, source })?)
+}
+
+/// Most bytes of a rule's sentence.
+const SENTENCE: usize = 600;

@@ -1,0 +1,248 @@
+//! A condition with the examples behind it.
+
+use super::{Event, Family, Honest, Literal, Pattern, Slot, induce, of};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Number of reports from which on a rule is not widened by fewer than half as many.
+const MANY: usize = 3;
+/// Most examples, and most counterexamples, that a condition keeps.
+const EXAMPLES: usize = 32;
+
+/// One action that was reported.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Example {
+    /// The id of its verdict.
+    pub verdict: String,
+    /// Who reported it.
+    pub by: String,
+    /// What it did.
+    pub events: Vec<Event>,
+}
+
+/// What a recorded decision says of the action.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Recorded {
+    /// What it did; absent in records of earlier releases.
+    #[serde(default)]
+    pub events: Vec<Event>,
+}
+
+/// A disjunction of patterns, and the examples from which it was induced.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Condition {
+    /// The patterns; one is enough.
+    pub patterns: Vec<Pattern>,
+    /// What was reported.
+    pub examples: Vec<Example>,
+    /// What was stopped without reason.
+    #[serde(default)]
+    pub against: Vec<Example>,
+    /// An operator has confirmed it as it stands.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confirmed: bool,
+}
+
+impl Condition {
+    /// The condition of one example. `honest`: the events of the record that nobody reported.
+    #[must_use]
+    pub(crate) fn of(example: Example, honest: &Honest) -> Self {
+        let patterns = induce::alone(&example, honest);
+        Self { patterns, examples: vec![example], ..Self::default() }
+    }
+
+    /// The condition that covers one more example by the same pattern; `None` if there is none that leaves the honest
+    /// record alone.
+    #[must_use]
+    pub(crate) fn with(&self, example: Example, honest: &Honest) -> Option<(Self, i32)> {
+        self.merged(&Self { examples: vec![example], ..Self::default() }, honest)
+    }
+
+    /// The condition that covers the examples of two by one pattern; `None` if there is none that leaves the honest record
+    /// alone. A few reports do not widen a rule that many stand behind.
+    #[must_use]
+    pub(crate) fn merged(&self, other: &Self, honest: &Honest) -> Option<(Self, i32)> {
+        let (most, least) = {
+            let (own, others) = (self.examples.len(), other.examples.len());
+            (own.max(others), own.min(others))
+        };
+        let (mut examples, mut against) = (self.examples.clone(), self.against.clone());
+        examples.extend(other.examples.iter().cloned());
+        against.extend(other.against.iter().cloned());
+        examples.drain(..examples.len().saturating_sub(EXAMPLES));
+        against.truncate(EXAMPLES);
+        let mut merged = Self { examples, against, ..Self::default() };
+        let (patterns, rank) = induce(&merged.examples, &merged.honest(honest))?;
+        let known = |pattern: &Pattern| self.patterns.iter().chain(&other.patterns).any(|known| known == pattern);
+        let widens = !patterns.first().is_some_and(known);
+        merged.patterns = patterns;
+        // a confirmation is of what was shown
+        merged.confirmed = self.confirmed && merged.patterns == self.patterns;
+        (!widens || most < MANY || 2 * least >= most).then_some((merged, rank))
+    }
+
+    /// The condition that covers all examples by the same patterns; `None` if there is none.
+    #[must_use]
+    pub(crate) fn common(examples: Vec<Example>, honest: &Honest) -> Option<Self> {
+        let (patterns, _) = induce(&examples, honest)?;
+        Some(Self { patterns, examples, ..Self::default() })
+    }
+
+    /// The words that all its examples name.
+    #[must_use]
+    pub(crate) fn words(&self) -> BTreeSet<&str> {
+        let of = |example: &'_ Example| -> BTreeSet<String> {
+            let mentions = example.events.iter().filter(|event| event.family == Family::Mention);
+            mentions.flat_map(|event| event.of(Slot::Word)).map(str::to_owned).collect()
+        };
+        let Some((first, rest)) = self.examples.split_first() else { return BTreeSet::new() };
+        let rest: Vec<BTreeSet<String>> = rest.iter().map(of).collect();
+        let mentions = first.events.iter().filter(|event| event.family == Family::Mention);
+        let words = mentions.flat_map(|event| event.of(Slot::Word));
+        words.filter(|word| induce::is_telling(word) && rest.iter().all(|other| other.contains(*word))).collect()
+    }
+
+    /// The condition after one of its actions turned out to be right: the same examples, divided among as many patterns
+    /// as it takes. An example of which it is the repetition is given up.
+    #[must_use]
+    pub(crate) fn without(&self, wrong: Example, honest: &Honest) -> Self {
+        let repeats =
+            |example: &Example| example.events.iter().any(|event| self.covers(event) && wrong.events.contains(event));
+        let mut kept = Self { against: self.against.clone(), ..Self::default() };
+        kept.examples = self.examples.iter().filter(|example| !repeats(example)).cloned().collect();
+        if kept.against.len() < EXAMPLES {
+            kept.against.push(wrong);
+        }
+        let honest = kept.honest(honest);
+        let mut parts: Vec<(Vec<Example>, Vec<Pattern>)> = Vec::new();
+        for example in &kept.examples {
+            let joined = parts.iter_mut().find_map(|(examples, patterns)| {
+                let mut more = examples.clone();
+                more.push(example.clone());
+                (*patterns, _) = induce(&more, &honest)?;
+                *examples = more;
+                Some(())
+            });
+            if joined.is_none() {
+                parts.push((vec![example.clone()], induce::alone(example, &honest)));
+            }
+        }
+        kept.patterns = parts.into_iter().flat_map(|(_, patterns)| patterns).collect();
+        kept
+    }
+
+    /// Whether one of the events is covered.
+    #[must_use]
+    pub(crate) fn matches(&self, events: &[Event]) -> bool {
+        events.iter().any(|event| self.covers(event))
+    }
+
+    /// Whether an action does again what an example did.
+    #[must_use]
+    pub(crate) fn repeats(&self, events: &[Event]) -> bool {
+        let mut reported = self.examples.iter().flat_map(|example| &example.events).filter(|event| self.covers(event));
+        reported.any(|known| events.iter().any(|event| event == known || event.is_within(known)))
+    }
+
+    /// Whether enough independent reports stand behind it to stop an action without a question: the lower end of the
+    /// 95 % interval of a Beta posterior (one report and one false alarm counted before any came) is above one half.
+    #[must_use]
+    pub fn is_firm(&self) -> bool {
+        if self.confirmed {
+            return true;
+        }
+        let (reports, alarms) = (self.examples.len() as u64, self.against.len() as u64);
+        let all = reports + alarms + 1;
+        // P(p <= 1/2) of Beta(reports + 1, alarms + 1) is a tail of the binomial distribution
+        let mut ways = 1.0_f64;
+        let mut tail = 0.0;
+        for chosen in 0..=all {
+            if chosen > reports {
+                tail += ways;
+            }
+            ways *= (all - chosen) as f64 / (chosen + 1) as f64;
+        }
+        tail / 2.0_f64.powi(i32::try_from(all).unwrap_or(i32::MAX)) <= 0.05
+    }
+
+    /// Whether it covers an action on record, from the JSON text of its record.
+    #[must_use]
+    pub fn covers_record(&self, record: &str) -> bool {
+        serde_json::from_str::<Recorded>(record).is_ok_and(|recorded| self.matches(&recorded.events))
+    }
+
+    /// What it covers, in words.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let mut said: Vec<String> = self.patterns.iter().map(sentence).collect();
+        said.sort();
+        said.dedup();
+        said.join("; or ")
+    }
+
+    fn covers(&self, event: &Event) -> bool {
+        self.patterns.iter().any(|pattern| pattern.matches(event))
+    }
+
+    /// The honest side with the counterexamples.
+    fn honest(&self, record: &Honest) -> Honest {
+        let against = self.against.iter().flat_map(|example| &example.events);
+        Honest { passed: against.chain(&record.passed).cloned().collect(), asked: record.asked.clone() }
+    }
+}
+
+/// A pattern in words.
+fn sentence(pattern: &Pattern) -> String {
+    let all = |slot: Slot| of(&pattern.literals, slot).collect::<Vec<_>>();
+    let list = |slot: Slot| all(slot).join(" and ");
+    let does = all(Slot::Does).into_iter().find(|verb| *verb != "act");
+    match pattern.family {
+        Family::Place => {
+            let verb = does.unwrap_or("touch");
+            let what = match (all(Slot::Named).first(), all(Slot::Ends).first()) {
+                (Some(name), _) => (*name).to_owned(),
+                (None, Some(ending)) => format!("a file *{ending}"),
+                (None, None) => String::new(),
+            };
+            let place = match (all(Slot::At).first(), all(Slot::Below).last()) {
+                (Some(at), _) => (*at).to_owned(),
+                (None, Some(below)) if what.is_empty() => format!("{below} or something below it"),
+                (None, Some(below)) => format!("below {below}"),
+                (None, None) => String::new(),
+            };
+            [verb, &what, &place].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+        }
+        Family::Thing => format!("{} the {} {}", does.unwrap_or("touch"), list(Slot::Kind), list(Slot::At)),
+        Family::Call => {
+            let tool = list(Slot::Tool);
+            let name = match does {
+                _ if !tool.is_empty() => format!("call a tool whose name has {tool}"),
+                Some(verb) => format!("call a tool that does '{verb}'"),
+                None => "call a tool that acts".to_owned(),
+            };
+            let values = list(Slot::Value);
+            if values.is_empty() { name } else { format!("{name}, with {values}") }
+        }
+        Family::Mention => format!("{} {}", does.unwrap_or("act on"), list(Slot::Word)),
+        Family::Command | Family::Plain => {
+            let first: Vec<&str> = all(Slot::First);
+            let words = all(Slot::Word).into_iter().filter(|word| !first.contains(word));
+            let with: Vec<&str> = first.iter().copied().chain(words).chain(all(Slot::Option)).collect();
+            let program = list(Slot::Program);
+            if with.is_empty() {
+                format!("run {program}")
+            } else {
+                format!("run {program} with {}", with.join(" and "))
+            }
+        }
+    }
+}
+
+impl Pattern {
+    /// The literal by which an index finds it.
+    pub(crate) fn anchor(&self) -> Option<&Literal> {
+        let order =
+            [Slot::At, Slot::Below, Slot::Value, Slot::Named, Slot::Tool, Slot::Program, Slot::Ends, Slot::Word];
+        order.iter().find_map(|slot| self.literals.iter().rev().find(|literal| literal.0 == *slot))
+    }
+}

@@ -1,0 +1,212 @@
+//! The events of an action.
+
+use super::{Event, Family, Literal, Slot, words};
+use crate::action::Action;
+use crate::effect::{Kind, UNKNOWN_SPAN, Verb, sql, tool_call};
+use crate::policy::EffectFacts;
+use std::collections::BTreeSet;
+
+/// The verb of any change to a file.
+pub(crate) const CHANGE: &str = "change";
+/// The verb of everything but looking.
+pub(super) const ACT: &str = "act";
+/// Most events of one action.
+pub(crate) const EVENTS: usize = 256;
+/// Most folders above a path that are literals.
+const ABOVE: usize = 24;
+
+/// All ways to change a file count as one: a file that must not be deleted must not be moved or overwritten either.
+pub(crate) fn group(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Write
+        | Verb::Append
+        | Verb::Create
+        | Verb::Overwrite
+        | Verb::Delete
+        | Verb::Move
+        | Verb::Encrypt
+        | Verb::Chmod
+        | Verb::Chown
+        | Verb::Link => CHANGE,
+        other => other.as_str(),
+    }
+}
+
+/// The events of an action, at most [`EVENTS`]. `commands`: those that the parser found, program and arguments.
+pub(crate) fn events(action: &Action, queries: &[EffectFacts], commands: &[Vec<String>]) -> Vec<Event> {
+    let mut found = Vec::new();
+    if let Action::ToolCall { server, tool, arguments } = action {
+        let literals = words::call(server.as_deref(), tool, arguments);
+        found.push(Event { family: Family::Call, literals, spreads: false });
+        let texts = tool_call::strings(arguments);
+        let (verb, _) = tool_call::class(tool);
+        found.extend(texts.iter().filter_map(|text| relative(verb, text)));
+        let effects = texts.iter().filter(|text| is_statement(text)).flat_map(|text| sql::extract_effects(text));
+        found.extend(effects.filter_map(|effect| {
+            let kind = effect.target.kind();
+            thing(effect.verb, &effect.operation, kind, effect.target.name())
+        }));
+    }
+    for words in commands {
+        if let Some(mut literals) = words::command(words) {
+            let program = super::of(&literals, Slot::Program).next().unwrap_or_default();
+            let own: Vec<&EffectFacts> = queries.iter().filter(|query| query.program == program).collect();
+            let files = !own.is_empty() && own.iter().all(|q| q.kind == Kind::Path && q.verb != Verb::Unknown);
+            let family = if files { Family::Plain } else { Family::Command };
+            if own.iter().any(|query| !is_look(query.verb)) {
+                literals.insert(Literal(Slot::Does, ACT.to_owned()));
+            }
+            found.push(Event { family, literals, spreads: false });
+        }
+    }
+    for query in queries {
+        match query.kind {
+            Kind::Path => found.extend(place(query)),
+            kind => found.extend(thing(query.verb, &query.operation, kind, &query.name)),
+        }
+    }
+    let mention = mention(queries, &found);
+    let mut kept: Vec<Event> = Vec::new();
+    for event in mention.into_iter().chain(found) {
+        if kept.len() < EVENTS && !kept.contains(&event) {
+            kept.push(event);
+        }
+    }
+    kept
+}
+
+/// An effect on a path.
+fn place(query: &EffectFacts) -> Option<Event> {
+    let path = query.constant_part();
+    let inner = path.contains("/.git/") || path.ends_with("/.git");
+    if query.unresolved || query.verb == Verb::Unknown || inner || path.contains(UNKNOWN_SPAN) {
+        return None;
+    }
+    let mut literals = BTreeSet::from([
+        Literal(Slot::Does, group(query.verb).to_owned()),
+        Literal(Slot::At, path.to_owned()),
+        Literal(Slot::Below, path.to_owned()),
+    ]);
+    let above = path.match_indices('/').filter(|(at, _)| *at > 0).take(ABOVE).filter_map(|(at, _)| path.get(..at));
+    literals.extend(above.map(|folder| Literal(Slot::Below, folder.to_owned())));
+    if query.is_prefix {
+        // what is constant after a wildcard
+        let varies = |c: char| c == UNKNOWN_SPAN || matches!(c, '*' | '?' | ']' | '/');
+        literals.extend(query.name.rsplit(varies).next().into_iter().flat_map(endings));
+    } else {
+        literals.extend(named(path));
+    }
+    let spreads = query.recursive || query.is_prefix || query.verb == Verb::Move;
+    Some(Event { family: Family::Place, literals, spreads })
+}
+
+/// The literals of the last part of a path.
+fn named(path: &str) -> impl Iterator<Item = Literal> {
+    let name = path.rsplit('/').next().filter(|name| !name.is_empty());
+    let ends = name.into_iter().flat_map(|name| endings(name.get(1..).unwrap_or_default()));
+    name.map(|name| Literal(Slot::Named, name.to_owned())).into_iter().chain(ends)
+}
+
+/// The ends of a name: of `a_key.test.js` `.js`, `.test.js` and `_key.test.js`.
+fn endings(name: &str) -> impl Iterator<Item = Literal> {
+    let dots = name.match_indices(['.', '_', '-']).filter(|(at, _)| at + 1 < name.len() && name.contains('.'));
+    dots.filter_map(|(at, _)| name.get(at..)).map(|ending| Literal(Slot::Ends, ending.to_owned()))
+}
+
+/// A path among the arguments of a tool that is relative to a folder of the tool's own.
+fn relative(verb: Verb, value: &str) -> Option<Event> {
+    let path = !value.starts_with(['/', '~']) && !value.contains(char::is_whitespace) && !value.contains("://");
+    let file = path && value.rsplit('/').next().is_some_and(|name| name.contains('.') && !name.contains('@'));
+    if !file || !matches!(verb, Verb::Read | Verb::List | Verb::Write | Verb::Delete | Verb::Move) {
+        return None;
+    }
+    let mut literals: BTreeSet<Literal> = named(value).collect();
+    literals.insert(Literal(Slot::Does, group(verb).to_owned()));
+    Some(Event { family: Family::Place, literals, spreads: false })
+}
+
+/// An effect on a target that is no path.
+fn thing(verb: Verb, operation: &str, kind: Kind, name: &str) -> Option<Event> {
+    let noise = matches!(verb, Verb::Unknown | Verb::Variable | Verb::Answer | Verb::Browse | Verb::Call);
+    if noise || kind == Kind::Tool || name.is_empty() || name.contains(UNKNOWN_SPAN) {
+        return None;
+    }
+    let mut literals = BTreeSet::new();
+    let (kind, name) = match kind {
+        Kind::Url | Kind::Host => (Kind::Host, host(name)),
+        kind => (kind, name.to_lowercase()),
+    };
+    // a table with its schema is the table, too; a column belongs to its table
+    let table = match (kind, name.rsplit_once('.')) {
+        (Kind::Table, Some((_, last))) => Some(last),
+        (Kind::Column, Some((table, _))) => Some(table.rsplit('.').next().unwrap_or(table)),
+        _ => None,
+    };
+    literals.extend(table.map(|table| Literal(Slot::At, table.to_owned())));
+    let kind = if kind == Kind::Column { Kind::Table } else { kind };
+    literals.insert(Literal(Slot::Kind, kind.as_str().to_owned()));
+    let name = if kind == Kind::Service { name.trim_end_matches(".service").to_owned() } else { name };
+    literals.insert(Literal(Slot::At, name));
+    literals.insert(Literal(Slot::Does, verb.as_str().to_owned()));
+    literals.insert(Literal(Slot::Does, format!("{verb} {operation}").trim().to_owned()));
+    if matches!(verb, Verb::Insert | Verb::Update | Verb::Delete | Verb::Drop | Verb::Data | Verb::Write) {
+        literals.insert(Literal(Slot::Does, CHANGE.to_owned()));
+    }
+    Some(Event { family: Family::Thing, literals, spreads: false })
+}
+
+/// All that an action names, and all that it does.
+fn mention(queries: &[EffectFacts], events: &[Event]) -> Option<Event> {
+    let acting = queries.iter().filter(|query| !is_look(query.verb)).map(|query| group(query.verb).to_owned());
+    let mut literals: BTreeSet<Literal> = acting.map(|verb| Literal(Slot::Does, verb)).collect();
+    for event in events {
+        let named = event.literals.iter().filter_map(|literal| match literal.0 {
+            Slot::Word | Slot::Value => Some(literal.1.to_lowercase()),
+            Slot::At if event.family == Family::Thing => Some(literal.1.clone()),
+            _ => None,
+        });
+        literals.extend(named.map(|word| Literal(Slot::Word, word)));
+        let called = event.family == Family::Call;
+        let does = event.of(Slot::Does).filter(|does| called && !does.starts_with("read") && !does.starts_with("list"));
+        literals
+            .extend(does.filter_map(|does| does.split(' ').next()).map(|verb| Literal(Slot::Does, verb.to_owned())));
+    }
+    if literals.iter().all(|literal| literal.0 != Slot::Does) {
+        return None;
+    }
+    literals.insert(Literal(Slot::Does, ACT.to_owned()));
+    Some(Event { family: Family::Mention, literals, spreads: false })
+}
+
+/// Whether a verb leaves everything as it is.
+fn is_look(verb: Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Read
+            | Verb::List
+            | Verb::Select
+            | Verb::Connect
+            | Verb::Execute
+            | Verb::Variable
+            | Verb::Answer
+            | Verb::Unknown
+    )
+}
+
+/// Whether the text of an argument is a statement of a database.
+fn is_statement(text: &str) -> bool {
+    const BEGINS: [&str; 11] =
+        ["alter", "begin", "create", "delete", "drop", "insert", "merge", "select", "truncate", "update", "with"];
+    let first =
+        text.trim_start_matches(|c: char| c.is_whitespace() || c == '(').split(|c: char| !c.is_ascii_alphabetic());
+    let first = first.take(1).map(str::to_ascii_lowercase).next().unwrap_or_default();
+    BEGINS.contains(&first.as_str()) && text.split_whitespace().nth(1).is_some()
+}
+
+/// The host of an address, without its port.
+fn host(address: &str) -> String {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let host = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let host = host.rsplit('@').next().unwrap_or(host);
+    host.split(':').next().unwrap_or(host).to_lowercase()
+}

@@ -1,0 +1,295 @@
+//! The smallest pattern that covers every example and nothing of the honest record.
+//!
+//! 1. Starting from each event of the first example, the literals in common with the best event of each further example
+//!    are kept (a least general generalisation).
+//! 2. What is left must still name something: a target, a tool, a program with a subcommand or an option. A verb is never
+//!    generalised away, except that all ways to change a file are one.
+//! 3. Of these literals, the fewest are chosen that cover no honest event; words that the honest record has beside the same
+//!    program are left out first.
+//! 4. Among several patterns, one about what is changed comes before one about how it was done.
+
+use super::{Event, Example, Family, Honest, Literal, Pattern, Slot, of};
+use std::collections::BTreeSet;
+
+/// Fewest parts of a folder that may stand for all below it.
+const DEPTH: usize = 2;
+/// Fewest examples for a pattern that only names the ending of a file, or only a program.
+const MANY: usize = 3;
+/// Fewest characters of a value that says something by itself.
+const TELLING: usize = 3;
+
+/// What the examples have in common.
+struct Common<'e> {
+    family: Family,
+    literals: BTreeSet<Literal>,
+    /// The first operands of the commands.
+    firsts: BTreeSet<&'e str>,
+    /// The words of the shortest name of a tool.
+    shortest: usize,
+    /// Number of examples.
+    count: usize,
+}
+
+/// The best pattern for all examples with its rank, the higher the better; `None` if none leaves the honest events alone.
+/// If many examples name one thing that honest actions do not, the same done to it in any other way belongs to it, too.
+pub(crate) fn induce(examples: &[Example], honest: &Honest) -> Option<(Vec<Pattern>, i32)> {
+    let (first, rest) = examples.split_first()?;
+    let mut best: Option<(Pattern, i32, usize)> = None;
+    let mut mention = None;
+    for event in &first.events {
+        let mut common = Common::of(event);
+        if !rest.iter().all(|example| common.narrow(example)) {
+            continue;
+        }
+        let Some(pattern) = common.pattern(honest) else { continue };
+        // the deepest place; of several commands, the outermost
+        let size = if pattern.family == Family::Place { common.literals.len() } else { 0 };
+        let rank = rank(&pattern);
+        if pattern.family == Family::Mention {
+            mention = Some(pattern.clone());
+        }
+        if best.as_ref().is_none_or(|(_, other, others)| (rank, size) > (*other, *others)) {
+            best = Some((pattern, rank, size));
+        }
+    }
+    best.map(|(pattern, rank, _)| {
+        let mention = mention.filter(|mention| *mention != pattern);
+        (std::iter::once(pattern).chain(mention).collect(), rank)
+    })
+}
+
+/// The patterns of one example: those of the highest rank.
+pub(super) fn alone(example: &Example, honest: &Honest) -> Vec<Pattern> {
+    let mut found: Vec<Pattern> = example.events.iter().filter_map(|event| Common::of(event).pattern(honest)).collect();
+    if found.is_empty() {
+        // everything that it did was done before: what was reported counts more than that nobody reported it then
+        let whole = |event: &Event| Pattern { family: event.family, literals: event.literals.clone() };
+        let names = [Slot::At, Slot::Named, Slot::Word, Slot::Value, Slot::Tool];
+        let named = |event: &&Event| {
+            event.family != Family::Mention && event.literals.iter().any(|literal| names.contains(&literal.0))
+        };
+        found = example.events.iter().filter(named).map(whole).collect();
+    }
+    let most = found.iter().map(rank).max().unwrap_or_default();
+    let mut kept: Vec<Pattern> = Vec::new();
+    for pattern in found.into_iter().filter(|pattern| rank(pattern) == most) {
+        if !kept.contains(&pattern) {
+            kept.push(pattern);
+        }
+    }
+    kept
+}
+
+/// What is changed says more than how it was done.
+fn rank(pattern: &Pattern) -> i32 {
+    let has = |slot: Slot, value: &str| of(&pattern.literals, slot).any(|one| one == value);
+    let kind = |kinds: &[&str]| kinds.iter().any(|kind| has(Slot::Kind, kind));
+    match pattern.family {
+        Family::Thing if kind(&["table", "column", "database"]) && has(Slot::Does, super::CHANGE) => 8,
+        Family::Place if has(Slot::Does, super::CHANGE) => 7,
+        Family::Thing if kind(&["table", "column", "database"]) => 6,
+        Family::Call => 5,
+        // an alias, such as a remote of a repository, says little
+        Family::Thing if kind(&["host"]) && of(&pattern.literals, Slot::At).any(|host| host.contains('.')) => 4,
+        Family::Command => 3,
+        Family::Place => 2,
+        Family::Plain => 1,
+        Family::Thing => 0,
+        Family::Mention => -1,
+    }
+}
+
+impl<'e> Common<'e> {
+    fn of(event: &'e Event) -> Self {
+        Self {
+            family: event.family,
+            literals: event.literals.clone(),
+            firsts: event.of(Slot::First).collect(),
+            shortest: event.of(Slot::Tool).count(),
+            count: 1,
+        }
+    }
+
+    /// Keeps what it has in common with the best event of an example; false if nothing is left that names something.
+    fn narrow(&mut self, example: &'e Example) -> bool {
+        let mut best: Option<(BTreeSet<Literal>, &'e Event)> = None;
+        for event in example.events.iter().filter(|event| event.family == self.family) {
+            let both: BTreeSet<Literal> = self.literals.intersection(&event.literals).cloned().collect();
+            if best.as_ref().is_none_or(|(other, _)| both.len() > other.len()) {
+                best = Some((both, event));
+            }
+        }
+        let Some((both, event)) = best else { return false };
+        self.literals = both;
+        self.firsts.extend(event.of(Slot::First));
+        self.shortest = self.shortest.min(event.of(Slot::Tool).count());
+        self.count += 1;
+        !self.literals.is_empty()
+    }
+
+    /// The smallest tenable pattern that covers no honest event.
+    fn pattern(&self, honest: &Honest) -> Option<Pattern> {
+        let wider = match self.family {
+            Family::Place => self.place(),
+            Family::Thing => self.thing(),
+            Family::Call => self.call(honest),
+            Family::Command | Family::Plain => self.command(honest),
+            Family::Mention => self.mention(honest),
+        };
+        let patterns = wider.into_iter().map(|literals| Pattern { family: self.family, literals });
+        let covers = |pattern: &Pattern, record: &[Event]| record.iter().any(|event| pattern.matches(event));
+        let free: Vec<Pattern> = patterns.filter(|pattern| !covers(pattern, &honest.passed)).collect();
+        let quiet = free.iter().find(|pattern| !covers(pattern, &honest.asked));
+        quiet.or(free.first()).cloned()
+    }
+
+    fn all(&self, slot: Slot) -> BTreeSet<Literal> {
+        self.literals.iter().filter(|literal| literal.0 == slot).cloned().collect()
+    }
+
+    /// The literals of several slots.
+    fn with(&self, slots: &[Slot]) -> BTreeSet<Literal> {
+        self.literals.iter().filter(|literal| slots.contains(&literal.0)).cloned().collect()
+    }
+
+    fn place(&self) -> Vec<BTreeSet<Literal>> {
+        let does = self.all(Slot::Does);
+        let deepest = of(&self.literals, Slot::Below).max_by_key(|folder| folder.len());
+        let at = self.all(Slot::At);
+        let folder =
+            deepest.filter(|folder| !at.is_empty() || folder.matches('/').count() >= DEPTH && !is_home(folder));
+        let below: BTreeSet<Literal> = folder.map(|f| Literal(Slot::Below, f.to_owned())).into_iter().collect();
+        let (named, mut ends) = (self.all(Slot::Named), self.all(Slot::Ends));
+        let longest = ends.iter().map(|ending| ending.1.len()).max().unwrap_or_default();
+        ends.retain(|ending| ending.1.len() == longest);
+        let mut found = Vec::new();
+        let mut add = |parts: &[&BTreeSet<Literal>]| {
+            if parts.iter().all(|part| !part.is_empty()) {
+                found.push(parts.iter().copied().flatten().chain(&does).cloned().collect());
+            }
+        };
+        // nothing is generalised over verbs but what is done to one place
+        if does.is_empty() && at.is_empty() && named.is_empty() {
+            return found;
+        }
+        add(&[&below]);
+        if self.count == 1 {
+            add(&[&at]);
+            return found;
+        }
+        add(&[&named]);
+        let compound = ends.iter().any(|ending| ending.1.matches(['.', '_', '-']).count() > 1);
+        if self.count >= MANY || compound && self.count > 1 {
+            add(&[&ends]);
+        }
+        add(&[&below, &named]);
+        add(&[&below, &ends]);
+        add(&[&at]);
+        found
+    }
+
+    /// Many examples that name the same thing: what all of them do to it or, if they do different things, whatever acts.
+    fn mention(&self, honest: &Honest) -> Vec<BTreeSet<Literal>> {
+        let act = Literal(Slot::Does, super::events::ACT.to_owned());
+        let does: BTreeSet<Literal> = self.all(Slot::Does).into_iter().filter(|verb| *verb != act).collect();
+        let does = if does.is_empty() { BTreeSet::from([act]) } else { does };
+        let same = honest.all().filter(|event| event.family == Family::Mention && does.is_subset(&event.literals));
+        let known: BTreeSet<&str> = same.flat_map(|event| event.of(Slot::Word)).collect();
+        let words =
+            self.all(Slot::Word).into_iter().filter(|word| is_telling(&word.1) && !known.contains(word.1.as_str()));
+        let own: BTreeSet<Literal> = words.collect();
+        if self.count < MANY || own.is_empty() { Vec::new() } else { vec![does.union(&own).cloned().collect()] }
+    }
+
+    fn thing(&self) -> Vec<BTreeSet<Literal>> {
+        if self.all(Slot::At).is_empty() { Vec::new() } else { vec![self.literals.clone()] }
+    }
+
+    fn call(&self, honest: &Honest) -> Vec<BTreeSet<Literal>> {
+        let tool = self.all(Slot::Tool);
+        // a value says something if nobody has done the same with it
+        let does = self.all(Slot::Does);
+        let calls = honest.all().filter(|event| event.family == Family::Call && does.is_subset(&event.literals));
+        let known: BTreeSet<&str> = calls.flat_map(|event| event.of(Slot::Value)).collect();
+        let telling = |literal: &&Literal| is_telling(&literal.1);
+        let values: BTreeSet<Literal> = self.all(Slot::Value);
+        let own: BTreeSet<Literal> =
+            values.iter().filter(telling).filter(|literal| !known.contains(literal.1.as_str())).cloned().collect();
+        let join = |a: &BTreeSet<Literal>, b: &BTreeSet<Literal>| a.union(b).cloned().collect::<BTreeSet<_>>();
+        let mut found: Vec<BTreeSet<Literal>> = Vec::new();
+        if !tool.is_empty() && tool.len() >= self.shortest {
+            // several examples with one value in common are about this value
+            if self.count == 1 || own.is_empty() {
+                found.push(tool.clone());
+            }
+            found.push(join(&tool, &own));
+            found.push(join(&tool, &values));
+        } else if !does.is_empty() {
+            // one value in common: with whatever acts, or only with what does the same
+            let act = Literal(Slot::Does, super::events::ACT.to_owned());
+            let acts = honest.all().filter(|event| event.family == Family::Call && event.literals.contains(&act));
+            let done: BTreeSet<&str> = acts.flat_map(|event| event.of(Slot::Value)).collect();
+            let new: BTreeSet<Literal> =
+                values.iter().filter(telling).filter(|literal| !done.contains(literal.1.as_str())).cloned().collect();
+            if does.contains(&act) && !new.is_empty() {
+                found.push(join(&BTreeSet::from([act]), &new));
+            }
+            if !own.is_empty() {
+                found.push(join(&does, &own));
+            }
+        }
+        found
+    }
+
+    fn command(&self, honest: &Honest) -> Vec<BTreeSet<Literal>> {
+        let program = self.all(Slot::Program);
+        // a word says something if nobody has done the same with it
+        let same = program.union(&self.all(Slot::Does)).cloned().collect::<BTreeSet<_>>();
+        let same = honest.all().filter(|event| event.family == self.family && same.is_subset(&event.literals));
+        let known: BTreeSet<&Literal> = same.flat_map(|event| &event.literals).collect();
+        let is_anchor = |literal: &&Literal| literal.0 == Slot::Word && self.firsts.contains(literal.1.as_str());
+        let anchors: BTreeSet<Literal> = self.literals.iter().filter(is_anchor).cloned().collect();
+        let others = self.with(&[Slot::Word, Slot::Option]);
+        let own: BTreeSet<Literal> = others.iter().filter(|literal| !known.contains(literal)).cloned().collect();
+        let base: BTreeSet<Literal> = program.union(&anchors).cloned().collect();
+        if program.is_empty() {
+            // the same subcommand of several programs, with a word in common
+            let telling = own.iter().any(|literal| !anchors.contains(literal) && is_telling(&literal.1));
+            return if anchors.is_empty() || !telling {
+                Vec::new()
+            } else {
+                vec![anchors.union(&own).cloned().collect()]
+            };
+        }
+        let mut found = Vec::new();
+        let options = own.iter().any(|literal| literal.0 == Slot::Option);
+        let acts = self.all(Slot::Does);
+        if !anchors.is_empty() || options && self.count > 1 {
+            found.push(base.union(&own).cloned().collect());
+            found.push(base.union(&others).cloned().collect());
+        } else if self.count >= MANY && acts.is_empty() {
+            found.push(program);
+        } else if self.count == 1 && (!others.is_empty() || acts.is_empty()) {
+            // of a known program, its words say what was reported; an unknown one may have none
+            found.push(base.union(&others).cloned().collect());
+        }
+        if self.count >= MANY && !acts.is_empty() && !own.is_empty() {
+            // several subcommands that change something, with one word in common
+            found.push(base.union(&own).chain(&acts).cloned().collect());
+        }
+        found
+    }
+}
+
+/// Whether a value says something by itself.
+pub(super) fn is_telling(value: &str) -> bool {
+    value.chars().count() >= TELLING
+        && value.parse::<f64>().is_err()
+        && value.contains(char::is_alphabetic)
+        && !["true", "false", "null"].contains(&value)
+}
+
+/// Whether a folder is somebody's home.
+fn is_home(folder: &str) -> bool {
+    folder == "/root" || folder.strip_prefix("/home/").is_some_and(|rest| !rest.contains('/'))
+}

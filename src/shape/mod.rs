@@ -1,0 +1,162 @@
+//! The shape of an action: what it does, as events of literals that a learnt condition can name.
+//!
+//! 1. An [`Event`] is one thing that an action does: a change or a look at a path, an effect on another kind of target
+//!    (a table, a host), a call of a tool, a command with its words. `events.rs` derives the events of an action from its
+//!    effects and from the commands that the parser found, also inside wrappers, scripts and variables.
+//! 2. A [`Literal`] is one fact of an event: the verb, the path and each folder above it, the program, a word, an option,
+//!    a word of the tool's name, a value of its arguments.
+//! 3. A [`Pattern`] is a conjunction of literals over one event. `induce.rs` finds the smallest one that covers every
+//!    reported example and nothing of the honest record.
+//! 4. A [`Condition`] is a disjunction of patterns with the examples behind it.
+//!
+//! This room knows neither memory nor policy: it turns actions into literals, and literals into patterns.
+
+mod condition;
+mod events;
+mod induce;
+mod words;
+
+pub(crate) use condition::Recorded;
+pub use condition::{Condition, Example};
+pub(crate) use events::{CHANGE, EVENTS, events, group};
+pub(crate) use induce::induce;
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// What a literal is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Slot {
+    /// The verb of an effect or of a tool.
+    Does,
+    /// The kind of a target that is no path.
+    Kind,
+    /// The target itself.
+    At,
+    /// The target, or a folder above it.
+    Below,
+    /// The last part of a path.
+    Named,
+    /// The extension of a path.
+    Ends,
+    /// The program of a command.
+    Program,
+    /// The first operand of a command, if it is a plain word: often the subcommand.
+    First,
+    /// A word among the operands and values of a command.
+    Word,
+    /// An option of a command.
+    Option,
+    /// A word of the name of a tool or its server.
+    Tool,
+    /// A value of an argument of a tool.
+    Value,
+}
+
+/// One fact of an event.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Literal(pub Slot, pub String);
+
+/// The kind of an event. Only events of one kind are generalised with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// An effect on a path.
+    Place,
+    /// An effect on another kind of target.
+    Thing,
+    /// A call of a tool.
+    Call,
+    /// A command.
+    Command,
+    /// A command that only works on files, which its effects on them describe better.
+    Plain,
+    /// Everything that the action names, and all that it does.
+    Mention,
+}
+
+/// One thing that an action does.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Event {
+    /// Its kind.
+    pub family: Family,
+    /// Its facts.
+    pub literals: BTreeSet<Literal>,
+    /// It reaches everything below its target, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spreads: bool,
+}
+
+/// A conjunction of literals over one event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pattern {
+    /// The kind of event.
+    pub family: Family,
+    /// The literals, all of which an event must have.
+    pub literals: BTreeSet<Literal>,
+}
+
+/// The honest side of the record.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Honest {
+    /// What actions did that passed and that nobody reported. No pattern covers any of it.
+    pub passed: Vec<Event>,
+    /// What actions would have done that a person was asked about. A pattern that covers none of it is preferred.
+    pub asked: Vec<Event>,
+}
+
+impl Honest {
+    /// All events.
+    fn all(&self) -> impl Iterator<Item = &Event> {
+        self.passed.iter().chain(&self.asked)
+    }
+}
+
+impl Event {
+    /// Whether it does the same to the same target, or to something below it.
+    pub(crate) fn is_within(&self, known: &Self) -> bool {
+        let does = |event: &Self| event.of(Slot::Does).map(str::to_owned).collect::<BTreeSet<_>>();
+        let place = |at: &str| self.of(Slot::Below).any(|below| below == at);
+        let thing = |at: &str| self.of(Slot::At).any(|own| own == at);
+        self.family == known.family
+            && does(self) == does(known)
+            && match self.family {
+                Family::Place => known.of(Slot::At).all(|at| place(at) || self.reaches(at)),
+                Family::Thing => known.of(Slot::At).all(thing),
+                Family::Call | Family::Command | Family::Plain | Family::Mention => false,
+            }
+    }
+
+    /// Whether it spreads to a place below its target.
+    fn reaches(&self, place: &str) -> bool {
+        self.spreads && self.of(Slot::At).any(|at| at == "/" || is_below(place, at))
+    }
+
+    /// The values of a slot.
+    pub(crate) fn of(&self, slot: Slot) -> impl Iterator<Item = &str> {
+        of(&self.literals, slot)
+    }
+}
+
+impl Pattern {
+    /// Whether an event has every literal. An event that spreads also reaches what lies below its target.
+    #[must_use]
+    pub(crate) fn matches(&self, event: &Event) -> bool {
+        self.family == event.family
+            && self.literals.iter().all(|literal| {
+                event.literals.contains(literal)
+                    || matches!(literal.0, Slot::At | Slot::Below) && event.reaches(&literal.1)
+            })
+    }
+}
+
+/// The values of a slot among literals.
+fn of(literals: &BTreeSet<Literal>, slot: Slot) -> impl Iterator<Item = &str> {
+    literals.iter().filter(move |literal| literal.0 == slot).map(|literal| literal.1.as_str())
+}
+
+/// Whether a path lies below a folder.
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}

@@ -1,0 +1,170 @@
+//! The literals of commands and of the names and arguments of tools.
+
+use super::{Literal, Slot};
+use crate::effect::{UNKNOWN_SPAN, tool_call};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Programs that only run another command, which is listed by itself, or only steer the shell.
+const WRAPPERS: &str = "[ bash builtin cd command dash doas env eval exec exit export fish flock ionice ksh local nice \
+nohup printf pushd read return set setsid sh shift sleep source stdbuf sudo test time timeout trap true unset wait \
+watch xargs zsh false echo";
+/// Longest word or value, in bytes.
+const LONGEST: usize = 80;
+/// Most words, options or values of one event.
+const MOST: usize = 48;
+
+/// The literals of a command; `None` for one that only runs another.
+pub(super) fn command(words: &[String]) -> Option<BTreeSet<Literal>> {
+    let (program, arguments) = words.split_first()?;
+    let program = program.rsplit('/').next().unwrap_or(program);
+    if program.is_empty() || program.contains(UNKNOWN_SPAN) || WRAPPERS.split_whitespace().any(|one| one == program) {
+        return None;
+    }
+    // what only prints its help does nothing
+    if arguments.iter().any(|argument| argument == "--help") || arguments.first().is_some_and(|first| first == "help") {
+        return None;
+    }
+    let mut found = BTreeSet::from([Literal(Slot::Program, program.to_owned())]);
+    let operand = |argument: &&String| is_plain(argument);
+    // the word after an option may be its value
+    let after =
+        arguments.windows(2).find(|two| !two.iter().any(|word| word.starts_with('-'))).and_then(|two| two.get(1));
+    let first = arguments.first().filter(operand).or(after.filter(operand));
+    let first = first.or_else(|| arguments.iter().find(|argument| !argument.starts_with('-')).filter(operand));
+    found.extend(first.map(|first| Literal(Slot::First, first.clone())));
+    for argument in arguments.iter().filter(|argument| argument.len() <= LONGEST).take(MOST) {
+        let dashed = argument.starts_with('-') && argument.len() > 1;
+        let (option, value) = match argument.split_once('=') {
+            Some((option, value)) if dashed => (Some(option), Some(value)),
+            _ if dashed => (Some(argument.as_str()), None),
+            _ => (None, Some(argument.as_str())),
+        };
+        if let Some(option) = option.filter(|option| !option.contains(UNKNOWN_SPAN)) {
+            found.extend(spelled(option).map(|option| Literal(Slot::Option, option)));
+            found.extend(glued(option).map(|(_, value)| Literal(Slot::Word, value.to_owned())));
+        }
+        let Some(value) = value.filter(|value| !value.contains(UNKNOWN_SPAN)) else { continue };
+        found.extend(parts(value).map(|word| Literal(Slot::Word, word)));
+    }
+    Some(found)
+}
+
+/// An option as itself, and letters that stand together each alone; of a longer one, the first letter.
+fn spelled(option: &str) -> impl Iterator<Item = String> {
+    let letters = option
+        .strip_prefix('-')
+        .filter(|rest| (2..=4).contains(&rest.len()) && rest.bytes().all(|byte| byte.is_ascii_alphabetic()));
+    let each: Vec<String> = letters.map(|rest| rest.chars().map(|c| format!("-{c}")).collect()).unwrap_or_default();
+    let glued = glued(option).and_then(|(letter, _)| option.get(..=letter.len_utf8())).map(str::to_owned);
+    std::iter::once(option.to_owned()).chain(each).chain(glued)
+}
+
+/// The letter and the value of an option whose value stands directly behind it: `-nprod`.
+fn glued(option: &str) -> Option<(char, &str)> {
+    let rest = option.strip_prefix('-').filter(|rest| rest.len() > 4 && !rest.starts_with('-'))?;
+    let letter = rest.chars().next()?;
+    Some((letter, rest.get(letter.len_utf8()..)?))
+}
+
+/// Whether a word may be a subcommand.
+fn is_plain(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte))
+}
+
+/// An operand as itself, and its parts: `HEAD:release`, `env=prod`, `pod/web-1`, `refs/heads/release`.
+fn parts(word: &str) -> impl Iterator<Item = String> {
+    let word = word.trim_matches(['"', '\'']);
+    let whole = word.trim_start_matches('+');
+    let mut found = Vec::new();
+    if !whole.is_empty() && !whole.contains(char::is_whitespace) {
+        found.push(whole.to_owned());
+        for part in whole.split([':', '=', ',']).filter(|part| !part.is_empty() && *part != whole) {
+            found.push(part.to_owned());
+        }
+        // a package with its version
+        let name = whole.split(['<', '>', '=', '~', '!', '@', '^', '[', ';']).next().unwrap_or_default();
+        found.extend((name != whole && !name.is_empty()).then(|| name.to_owned()));
+        // what stands above it: the registry of an image, the group of a tag
+        let groups = whole.match_indices('/').filter(|(at, _)| *at > 0 && !whole.starts_with('/'));
+        found.extend(groups.filter_map(|(at, _)| whole.get(..=at)).map(str::to_owned));
+        for part in found.clone() {
+            let named = part.strip_prefix("refs/").and_then(|rest| rest.split_once('/')).map(|(_, name)| name);
+            found.extend(named.map(str::to_owned));
+            let pair = part.split_once('/').filter(|(kind, name)| {
+                is_plain(kind) && !name.is_empty() && !name.contains(['/', '.']) && !part.starts_with("refs/")
+            });
+            found.extend(pair.into_iter().flat_map(|(kind, name)| [kind.to_owned(), name.to_owned()]));
+        }
+    }
+    found.into_iter()
+}
+
+/// The literals of a tool's name, its server's name and its arguments.
+pub(super) fn call(server: Option<&str>, tool: &str, arguments: &Value) -> BTreeSet<Literal> {
+    let mut found = BTreeSet::new();
+    for word in server.into_iter().chain([tool]).flat_map(crate::effect::words::words) {
+        let word = word.strip_suffix('s').filter(|stem| stem.len() > 3 && !stem.ends_with('s')).unwrap_or(&word);
+        if word != "mcp" {
+            found.insert(Literal(Slot::Tool, word.to_owned()));
+        }
+    }
+    let (verb, what) = tool_call::class(tool);
+    found.insert(Literal(Slot::Does, format!("{verb} {what}").trim().to_owned()));
+    if !matches!(verb, crate::effect::Verb::Read | crate::effect::Verb::List) {
+        found.insert(Literal(Slot::Does, super::events::ACT.to_owned()));
+    }
+    let mut open = vec![arguments];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) if text.len() <= LONGEST => found.extend(said(text)),
+            Value::Number(number) => found.extend(said(&number.to_string())),
+            Value::Array(items) => open.extend(items),
+            Value::Object(fields) => open.extend(fields.values()),
+            _ => {}
+        }
+        if found.len() > 2 * MOST {
+            break;
+        }
+    }
+    found
+}
+
+/// A value in lower case, without the mark before the name of a channel or a person, and the name in an address of mail.
+fn said(text: &str) -> impl Iterator<Item = Literal> {
+    let plain = text.trim().trim_start_matches(['#', '@']).to_lowercase();
+    let name = plain.split_once('@').filter(|(name, host)| host.contains('.') && !name.contains(char::is_whitespace));
+    let name = name.map(|(name, _)| name.to_owned());
+    name.into_iter().chain([plain]).filter(|value| !value.is_empty()).map(|value| Literal(Slot::Value, value))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> BTreeSet<Literal> {
+        command(&line.split(' ').map(str::to_owned).collect::<Vec<_>>()).unwrap_or_default()
+    }
+
+    #[test]
+    fn operands_fall_into_parts() {
+        let has = |line: &str, slot, value: &str| of(line).contains(&Literal(slot, value.to_owned()));
+        assert!(has("git push origin HEAD:release", Slot::Word, "release"));
+        assert!(has("git push origin +refs/heads/release", Slot::Word, "release"));
+        assert!(!has("git push origin release-notes", Slot::Word, "release"));
+        assert!(has("kubectl delete pod/web-1", Slot::Word, "web-1"));
+        assert!(has("/opt/x/frob run", Slot::Program, "frob") && has("frob run", Slot::First, "run"));
+        assert!(has("frob --env=prod", Slot::Option, "--env") && has("frob --env=prod", Slot::Word, "prod"));
+        assert!(of("sudo frob").is_empty() && of("").is_empty());
+    }
+
+    #[test]
+    fn spellings_of_a_tool_have_the_same_words() {
+        let of = |tool: &str| call(None, tool, &Value::Null);
+        let tools = |tool: &str| of(tool).into_iter().filter(|l| l.0 == Slot::Tool).collect::<Vec<_>>();
+        assert_eq!(tools("crm_merge_contacts"), tools("crmMergeContact"));
+        assert_eq!(tools("mcp__crm__merge_contacts"), tools("merge_crm_contacts"));
+    }
+}

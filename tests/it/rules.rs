@@ -1,0 +1,187 @@
+//! Rules that are induced from operators' reports.
+
+use agrail::action::{Action, Context, Identity};
+use agrail::learn::{Feedback, apply_feedback};
+use agrail::memory::{Entry, Memory};
+use agrail::{Decision, Guard};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+struct Place {
+    guard: Guard,
+    memory: Memory,
+    context: Context,
+}
+
+impl Place {
+    fn new() -> Self {
+        let memory = Memory::in_memory("none", 4).unwrap();
+        let guard = Guard::builder().memory(memory.clone()).build().unwrap();
+        Self { guard, memory, context: Context::new(Identity::default(), None) }
+    }
+
+    async fn decide(&self, action: &Action) -> (Decision, String) {
+        let verdict = self.guard.check(action, &self.context).await;
+        self.guard.settle().await.unwrap();
+        (verdict.decision, verdict.id)
+    }
+
+    async fn report(&self, action: &Action, feedback: Feedback, who: &str) {
+        let (_, id) = self.decide(action).await;
+        apply_feedback(&self.memory, &id, feedback, who).unwrap();
+    }
+
+    async fn incidents(&self, actions: &[Action]) {
+        for action in actions {
+            self.report(action, Feedback::Incident, "olga").await;
+        }
+    }
+
+    /// Whether a rule stops an action.
+    async fn stops(&self, action: &Action) -> bool {
+        let verdict = self.guard.check(action, &self.context).await;
+        verdict.findings.iter().any(|finding| finding.source.to_string().starts_with("memory"))
+    }
+
+    fn rules(&self) -> Vec<Arc<Entry>> {
+        self.memory.active().unwrap().into_iter().filter(|entry| entry.condition.is_some()).collect()
+    }
+
+    fn sentences(&self) -> Vec<String> {
+        self.rules().iter().map(|rule| rule.condition.as_ref().unwrap().sentence()).collect()
+    }
+}
+
+fn shell(command: &str) -> Action {
+    Action::Shell { command: command.to_owned(), cwd: Some("/home/user/project".into()) }
+}
+
+fn call(tool: &str, arguments: Value) -> Action {
+    Action::ToolCall { server: None, tool: tool.to_owned(), arguments }
+}
+
+#[tokio::test]
+async fn three_reports_become_one_rule_that_spares_the_neighbours() {
+    let place = Place::new();
+    for honest in ["shipctl list", "shipctl show 7", "shipctl cancel 7 --dry-run"] {
+        place.decide(&shell(honest)).await;
+    }
+    place.incidents(&["shipctl cancel 7", "shipctl cancel 8 --reason late", "shipctl cancel --all"].map(shell)).await;
+    assert_eq!(place.sentences().len(), 1, "{:?}", place.sentences());
+    for held in
+        ["shipctl cancel 99", "bash -c 'shipctl cancel 1'", "x=cancel; shipctl $x 4", "/opt/bin/shipctl -q cancel 5"]
+    {
+        assert!(place.stops(&shell(held)).await, "{held}");
+    }
+    for honest in ["shipctl list", "shipctl show 9", "grep cancel README.md", "shipctl help cancel"] {
+        assert!(!place.stops(&shell(honest)).await, "{honest}");
+    }
+}
+
+#[tokio::test]
+async fn a_value_that_several_tools_were_given_is_the_rule() {
+    let place = Place::new();
+    for honest in
+        [call("get_client", json!({"client": "orlo"})), call("add_order", json!({"client": "brisk", "item": "cup"}))]
+    {
+        place.decide(&honest).await;
+    }
+    place
+        .incidents(&[
+            call("add_order", json!({"client": "orlo", "item": "cup"})),
+            call("delete_invoice", json!({"number": 4, "client": "Orlo"})),
+            call("update_address", json!({"client": {"name": "orlo"}, "street": "Mill Lane"})),
+        ])
+        .await;
+    assert!(
+        place.stops(&call("create_refund", json!({"client": "orlo", "amount": 5}))).await,
+        "{:?}",
+        place.sentences()
+    );
+    assert!(!place.stops(&call("create_refund", json!({"client": "brisk", "amount": 5}))).await);
+    assert!(!place.stops(&call("get_client", json!({"client": "orlo"}))).await);
+}
+
+#[tokio::test]
+async fn statements_for_one_table_are_one_rule_wherever_they_run() {
+    let place = Place::new();
+    place.decide(&shell("psql -d shop -c 'select * from ledger'")).await;
+    place
+        .incidents(&[
+            shell("psql -d shop -c \"update ledger set paid = 1 where id = 3\""),
+            shell("sqlite3 shop.db 'delete from ledger where id = 4'"),
+            call("run_query", json!({"query": "UPDATE public.ledger SET note = 'x'"})),
+        ])
+        .await;
+    assert!(place.stops(&shell("mysql shop -e 'delete from ledger'")).await, "{:?}", place.sentences());
+    assert!(!place.stops(&shell("psql -d shop -c 'select id from ledger'")).await);
+    assert!(!place.stops(&shell("psql -d shop -c 'delete from cart where id = 1'")).await);
+}
+
+#[tokio::test]
+async fn what_was_reported_is_denied_and_the_rest_asked_until_enough_stand_behind_it() {
+    let place = Place::new();
+    place.incidents(&["shipctl cancel 7", "shipctl cancel 8"].map(shell)).await;
+    assert_eq!(place.decide(&shell("shipctl cancel 7")).await.0, Decision::Deny, "it was reported");
+    assert_eq!(place.decide(&shell("shipctl cancel 9")).await.0, Decision::Ask, "two reports");
+    place.incidents(&["shipctl cancel 10", "shipctl cancel 11"].map(shell)).await;
+    assert_eq!(place.decide(&shell("shipctl cancel 9")).await.0, Decision::Deny, "four reports");
+    // an operator confirms a rule with less behind it
+    let place = Place::new();
+    place.incidents(&["shipctl cancel 7", "shipctl cancel 8"].map(shell)).await;
+    let rule = place.rules().first().unwrap().id.clone();
+    place.memory.activate(&rule, "olga").unwrap();
+    assert_eq!(place.decide(&shell("shipctl cancel 9")).await.0, Decision::Deny, "confirmed");
+}
+
+#[tokio::test]
+async fn a_rejection_asks_and_never_denies() {
+    let place = Place::new();
+    for number in 0..6 {
+        place.report(&shell(&format!("shipctl cancel {number}")), Feedback::Reject, "olga").await;
+    }
+    assert_eq!(place.decide(&shell("shipctl cancel 3")).await.0, Decision::Ask);
+}
+
+#[tokio::test]
+async fn a_false_positive_narrows_a_rule_and_can_be_taken_back() {
+    let place = Place::new();
+    let reported =
+        ["shipctl cancel 7 --depot north", "shipctl cancel 8 --depot north", "shipctl cancel 9 --depot north"];
+    place.incidents(&reported.map(shell)).await;
+    let rule = place.rules().first().unwrap().clone();
+    let (decision, id) = place.decide(&shell("shipctl cancel 10 --depot north --dry-run")).await;
+    assert_ne!(decision, Decision::Allow);
+    apply_feedback(&place.memory, &id, Feedback::FalsePositive, "olga").unwrap();
+    assert!(!place.stops(&shell("shipctl cancel 10 --depot north --dry-run")).await, "{:?}", place.sentences());
+    for command in reported {
+        assert_eq!(place.decide(&shell(command)).await.0, Decision::Deny, "{command}");
+    }
+    place.memory.rollback(&rule.id, rule.version, "olga").unwrap();
+    assert!(place.stops(&shell("shipctl cancel 10 --depot north --dry-run")).await);
+}
+
+#[tokio::test]
+async fn a_few_wrong_reports_do_not_widen_an_established_rule() {
+    let place = Place::new();
+    for number in 0..6 {
+        place.incidents(&[shell(&format!("shipctl cancel {number}"))]).await;
+    }
+    place.incidents(&["shipctl show 1", "shipctl print 2 --copies 3"].map(shell)).await;
+    for honest in ["shipctl list", "shipctl show 9", "shipctl print 9"] {
+        assert!(!place.stops(&shell(honest)).await, "{honest}: {:?}", place.sentences());
+    }
+    assert_eq!(place.decide(&shell("shipctl cancel 77")).await.0, Decision::Deny);
+}
+
+#[tokio::test]
+async fn no_rule_covers_what_was_done_every_day() {
+    let place = Place::new();
+    for number in 0..5 {
+        let (decision, _) = place.decide(&shell(&format!("touch out/{number}.log"))).await;
+        assert_eq!(decision, Decision::Allow);
+    }
+    place.incidents(&["rm out/71.log", "mv out/72.log /tmp", "touch out/73.log"].map(shell)).await;
+    assert!(!place.stops(&shell("touch out/6.log")).await, "{:?}", place.sentences());
+    assert!(place.stops(&shell("rm out/72.log")).await, "what was reported");
+}
