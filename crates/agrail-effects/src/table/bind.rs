@@ -215,6 +215,11 @@ impl Row {
                 }
             }
         }
+        if let [(at, only)] = operands.as_slice()
+            && let Some((kind, name)) = self.pair(only)
+        {
+            operands = vec![(*at, kind), (*at, name)];
+        }
         self.bind_operands(&operands, bound);
     }
 

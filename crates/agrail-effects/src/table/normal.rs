@@ -19,6 +19,7 @@ impl Row {
     fn normal_from(&self, arguments: &[String], parents: &[&Self], out: &mut Vec<String>) {
         let stop_after = self.run_position();
         let (mut rest, mut operands) = (arguments, 0);
+        let mut only = None;
         while let Some((argument, after)) = rest.split_first() {
             let option = argument.starts_with('-') && argument.len() > 1;
             if self.style != Style::Gnu || argument == "--" {
@@ -34,6 +35,7 @@ impl Row {
                 rest = rest.get(used..).unwrap_or_default();
                 continue;
             }
+            only = (operands == 0).then_some(out.len());
             out.push(argument.clone());
             let sub = self.subs.iter().find(|sub| operands == 0 && sub.names.contains(argument));
             if let Some(sub) = sub {
@@ -45,6 +47,16 @@ impl Row {
                 return out.extend(rest.iter().cloned());
             }
         }
+        let pair = only.and_then(|at| Some((at, self.pair(out.get(at)?)?)));
+        if let Some((at, parts)) = pair.map(|(at, (kind, name))| (at, [kind.to_owned(), name.to_owned()])) {
+            out.splice(at..=at, parts);
+        }
+    }
+
+    /// The parts of an operand `KIND/NAME` that stands for two.
+    pub(super) fn pair<'o>(&self, operand: &'o str) -> Option<(&'o str, &'o str)> {
+        let (kind, name) = operand.split_once('/').filter(|_| self.pairs)?;
+        (!kind.is_empty() && !name.is_empty() && !name.contains('/')).then_some((kind, name))
     }
 
     /// `--name`, `--name=value`, `--name value`; returns how many further arguments it consumed.
@@ -134,6 +146,8 @@ mod tests {
             ("rm -r a", "rm -r a"),
             ("cp -t d a", "cp --target-directory=d a"),
             ("cp --target-directory d a", "cp --target-directory=d a"),
+            ("kubectl delete pod web-1", "kubectl delete pod/web-1"),
+            ("kubectl delete pod/web-1 --namespace x", "kubectl delete pod web-1 --namespace x"),
         ] {
             assert_eq!(normal(one), normal(other), "{one} | {other}");
         }
@@ -142,6 +156,8 @@ mod tests {
     #[test]
     fn different_commands_keep_different_forms() {
         for (one, other) in [
+            ("kubectl delete pod/a svc/b", "kubectl delete pod a svc b"),
+            ("kubectl delete pod a b", "kubectl delete pod/a b"),
             ("git push -f origin main", "git push origin main"),
             ("git push -f origin main", "git push --force-with-lease origin main"),
             ("git push origin -- -f", "git push origin -f"),

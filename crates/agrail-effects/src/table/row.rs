@@ -49,6 +49,8 @@ pub struct Row {
     pub passes_input: bool,
     /// Whether what it writes comes from elsewhere: from an archive, a patch, another machine.
     pub brings: bool,
+    /// Whether one operand `KIND/NAME` is the same as the two operands `KIND NAME`.
+    pub(super) pairs: bool,
     /// Files of the project that the program runs as code: language and pattern.
     pub loads: Vec<(String, String)>,
     /// `[command line, effect ...]`; a test verifies them.

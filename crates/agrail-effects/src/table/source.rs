@@ -53,6 +53,9 @@ struct RawRow {
     stdin: Option<String>,
     stdout: Option<String>,
     content: Option<String>,
+    /// One operand `KIND/NAME` is the same as the two operands `KIND NAME`.
+    #[serde(default)]
+    pairs: bool,
     /// Files of the project that the program runs: `LANGUAGE:PATTERN`.
     #[serde(default)]
     loads: String,
@@ -243,6 +246,7 @@ fn compile(raw: RawRow, inherited: Style) -> Result<Row, Problem> {
         stdin: raw.stdin.as_deref().map(input).transpose().map_err(at)?.flatten(),
         passes_input: raw.stdout.as_deref() == Some("input"),
         brings: raw.content.as_deref() == Some("elsewhere"),
+        pairs: raw.pairs,
         loads: loads(&raw.loads, &label)?,
         examples: raw.examples,
         listed: raw.options,
