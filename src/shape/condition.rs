@@ -75,7 +75,15 @@ impl Condition {
         let (patterns, rank) = induce(&merged.examples, &merged.honest(honest))?;
         let known = |pattern: &Pattern| self.patterns.iter().chain(&other.patterns).any(|known| known == pattern);
         let widens = !patterns.first().is_some_and(known);
+        // a report makes nothing milder: what was covered stays covered
+        let covered = |old: &&Pattern| !patterns.iter().any(|new| new.is_wider_than(old));
+        let kept: Vec<Pattern> = self.patterns.iter().chain(&other.patterns).filter(covered).cloned().collect();
         merged.patterns = patterns;
+        for pattern in kept {
+            if !merged.patterns.contains(&pattern) {
+                merged.patterns.push(pattern);
+            }
+        }
         // a confirmation is of what was shown
         merged.confirmed = self.confirmed && merged.patterns == self.patterns;
         (!widens || most < MANY || 2 * least >= most).then_some((merged, rank))

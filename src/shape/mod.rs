@@ -140,6 +140,18 @@ impl Event {
 }
 
 impl Pattern {
+    /// Whether it covers every event that another one covers. The verbs of a tool or a program follow from their names.
+    pub(crate) fn is_wider_than(&self, other: &Self) -> bool {
+        let named = of(&other.literals, Slot::Tool).chain(of(&other.literals, Slot::Program)).next().is_some();
+        let implied = |literal: &Literal| {
+            let places = || of(&other.literals, Slot::At).chain(of(&other.literals, Slot::Below));
+            other.literals.contains(literal)
+                || literal.0 == Slot::Does && named
+                || literal.0 == Slot::Below && places().any(|at| at == literal.1 || is_below(at, &literal.1))
+        };
+        self.family == other.family && self.literals.iter().all(implied)
+    }
+
     /// Whether an event has every literal. An event that spreads also reaches what lies below its target.
     #[must_use]
     pub(crate) fn matches(&self, event: &Event) -> bool {

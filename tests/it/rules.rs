@@ -175,6 +175,17 @@ async fn a_few_wrong_reports_do_not_widen_an_established_rule() {
 }
 
 #[tokio::test]
+async fn a_report_makes_nothing_milder() {
+    let place = Place::new();
+    let publish = |site: &str| call("publish_page", json!({"site": site}));
+    place.incidents(&[publish("north")]).await;
+    assert!(place.stops(&publish("south")).await, "{:?}", place.sentences());
+    // an agent that wants another page may report, too
+    place.incidents(&[publish("north"), call("publish_page", json!({"site": "north", "draft": "x7"}))]).await;
+    assert!(place.stops(&publish("south")).await, "{:?}", place.sentences());
+}
+
+#[tokio::test]
 async fn no_rule_covers_what_was_done_every_day() {
     let place = Place::new();
     for number in 0..5 {
