@@ -5,13 +5,13 @@
 //! 2. The record of actions that passed and that nobody reported is the honest side: no pattern may cover any of them.
 //! 3. A rule asks a person until enough reports stand behind it. What repeats a report is denied at once.
 //! 4. A false positive is a counterexample: the rule is induced anew without it, if need be as several patterns. An
-//!    example that was the same action is given up, unless another operator reported it and others beside it.
+//!    example that was the same action is given up; the log names who did it.
 //! 5. Every step is a new version of the entry, so that `agrail memory log|diff|rollback` work on it.
 
 use super::feedback::{FeedbackError, Record};
 use crate::memory::{Entry, Key, LearnedCheck, Memory, MemoryError, Ruling, TRIGGERS, Trigger};
 use crate::reason::rules::INCIDENT;
-use crate::shape::{Condition, EVENTS, Event, Example, Honest, Literal, Pattern, Recorded, Slot};
+use crate::shape::{Condition, Event, Example, Honest, Literal, Pattern, Recorded, Slot};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -35,9 +35,6 @@ pub(super) fn report(
     let unknown = |why| FeedbackError::NoTarget { id: id.to_owned(), why };
     if record.events.is_empty() {
         return Err(unknown("names no target that could be recognised again"));
-    }
-    if record.events.len() >= EVENTS {
-        return Err(unknown("does too many things to recognise them again"));
     }
     let example = example(id, record, who);
     let rules = rules(memory)?;
@@ -64,52 +61,50 @@ pub(super) fn report(
         return Err(unknown("names no target that could be recognised again"));
     }
     let (mut entry, mut condition) = (entry, condition);
+    let source = format!("feedback:{name}:{id}");
+    let mut replaced = BTreeSet::new();
+    let named: Vec<&Arc<Entry>> =
+        rules.iter().filter(|rule| rule.checks.iter().any(|check| check.name == name)).collect();
     // rules that name the same thing may have nothing in common pair by pair
-    let name_of = |entry: &&Arc<Entry>| entry.checks.iter().any(|check| check.name == name);
-    if let Some((whole, ids)) = gathered(&condition, rules.iter().filter(name_of), &honest) {
-        for id in ids.iter().chain(&entry).collect::<BTreeSet<_>>() {
-            memory.retire(id, who)?;
-        }
-        return keep(memory, None, whole, name, (record, who), format!("feedback:{name}:{id}"));
+    if let Some((whole, ids)) = gathered(&condition, &named, &honest) {
+        replaced.extend(ids);
+        replaced.extend(entry.take());
+        condition = whole;
     }
     // rules that have a pattern in common are one
-    for other in rules.iter().filter(|other| other.checks.iter().any(|check| check.name == name)) {
-        let Some(known) = other.condition.as_ref().filter(|_| entry.as_ref() != Some(&other.id)) else { continue };
+    for other in &named {
+        let absorbed = entry.as_ref() == Some(&other.id) || replaced.contains(&other.id);
+        let Some(known) = other.condition.as_ref().filter(|_| !absorbed) else { continue };
         if let Some((merged, _)) = known.merged(&condition, &honest) {
-            if let Some(old) = entry.replace(other.id.clone()) {
-                memory.retire(&old, who)?;
-            }
+            replaced.extend(entry.replace(other.id.clone()));
             condition = merged;
         }
     }
-    keep(memory, entry, condition, name, (record, who), format!("feedback:{name}:{id}"))
+    // only when the new rule is on disk do the old ones go
+    let kept = keep(memory, entry, condition, name, (record, who), source)?;
+    for old in replaced {
+        memory.retire(&old, who)?;
+    }
+    Ok(kept)
 }
 
 /// The condition of all small rules that name a thing which the examples of a new one name, with the rules' ids; `None` if
 /// they have no pattern.
-fn gathered<'e>(
-    condition: &Condition,
-    rules: impl Iterator<Item = &'e Arc<Entry>>,
-    honest: &Honest,
-) -> Option<(Condition, Vec<String>)> {
-    let small = |condition: &Condition| condition.examples.len() < 3;
-    if !small(condition) {
-        return None;
-    }
-    let rules: Vec<&Arc<Entry>> = rules.collect();
-    let own: Vec<(&Arc<Entry>, &Condition)> =
-        rules.into_iter().filter_map(|entry| Some((entry, entry.condition.as_ref().filter(|c| small(c))?))).collect();
+fn gathered(condition: &Condition, rules: &[&Arc<Entry>], honest: &Honest) -> Option<(Condition, Vec<String>)> {
+    let small = |condition: &&Condition| condition.examples.len() < 3 && !condition.is_firm();
+    let condition = Some(condition).filter(small)?;
+    let rules: Vec<(&str, &Condition)> =
+        rules.iter().filter_map(|rule| Some((rule.id.as_str(), rule.condition.as_ref().filter(small)?))).collect();
     for word in condition.words() {
-        let of: Vec<&(&Arc<Entry>, &Condition)> = own
-            .iter()
-            .filter(|(_, other)| other.words().contains(&word) && other.examples.first() != condition.examples.first())
-            .collect();
+        let names =
+            |other: &Condition| other.words().contains(word) && other.examples.first() != condition.examples.first();
+        let of: Vec<&(&str, &Condition)> = rules.iter().filter(|(_, other)| names(other)).collect();
         if of.len() < 2 {
             continue;
         }
-        let examples = of.iter().flat_map(|(_, other)| &other.examples).chain(&condition.examples).cloned().collect();
-        if let Some(whole) = Condition::common(examples, honest) {
-            return Some((whole, of.iter().map(|(entry, _)| entry.id.clone()).collect()));
+        let all: Vec<&Condition> = of.iter().map(|(_, other)| *other).chain([condition]).collect();
+        if let Some(whole) = Condition::common(&all, honest) {
+            return Some((whole, of.iter().map(|(id, _)| (*id).to_owned()).collect()));
         }
     }
     None

@@ -8,7 +8,7 @@ use super::store::Vector;
 use crate::shape::Condition;
 use crate::untrusted::Secrets;
 
-/// Most bytes of the JSON of a condition; the oldest examples are dropped first.
+/// Most bytes of the JSON of a condition; the newest examples are dropped first, which its patterns cover.
 const CONDITION: usize = 512 * 1024;
 
 /// A rule as it shall be kept.
@@ -40,7 +40,7 @@ impl Memory {
     pub(crate) fn rule(&self, mut ruling: Ruling) -> Result<Entry, MemoryError> {
         let size = |condition: &Condition| serde_json::to_vec(condition).map_or(usize::MAX, |bytes| bytes.len());
         while size(&ruling.condition) > CONDITION && ruling.condition.examples.len() > 1 {
-            ruling.condition.examples.remove(0);
+            ruling.condition.examples.pop();
         }
         let secrets = Secrets::default();
         let clean = |text: &str| secrets.redact(text).into_owned();

@@ -69,31 +69,47 @@ impl Condition {
         let (mut examples, mut against) = (self.examples.clone(), self.against.clone());
         examples.extend(other.examples.iter().cloned());
         against.extend(other.against.iter().cloned());
-        examples.drain(..examples.len().saturating_sub(EXAMPLES));
         against.truncate(EXAMPLES);
         let mut merged = Self { examples, against, ..Self::default() };
         let (patterns, rank) = induce(&merged.examples, &merged.honest(honest))?;
+        // the first reports stay, so that later ones cannot push them out
+        merged.examples.truncate(EXAMPLES);
         let known = |pattern: &Pattern| self.patterns.iter().chain(&other.patterns).any(|known| known == pattern);
         let widens = !patterns.first().is_some_and(known);
-        // a report makes nothing milder: what was covered stays covered
-        let covered = |old: &&Pattern| !patterns.iter().any(|new| new.is_wider_than(old));
-        let kept: Vec<Pattern> = self.patterns.iter().chain(&other.patterns).filter(covered).cloned().collect();
         merged.patterns = patterns;
-        for pattern in kept {
-            if !merged.patterns.contains(&pattern) {
-                merged.patterns.push(pattern);
-            }
-        }
+        merged.keep_covered([self, other]);
         // a confirmation is of what was shown
-        merged.confirmed = self.confirmed && merged.patterns == self.patterns;
-        (!widens || most < MANY || 2 * least >= most).then_some((merged, rank))
+        merged.confirmed = [self, other].iter().any(|old| old.confirmed && old.patterns == merged.patterns);
+        let milder = (self.is_firm() || other.is_firm()) && !merged.is_firm();
+        (!milder && (!widens || most < MANY || 2 * least >= most)).then_some((merged, rank))
     }
 
-    /// The condition that covers all examples by the same patterns; `None` if there is none.
+    /// Keeps what others covered: a report makes nothing milder.
+    fn keep_covered<'o>(&mut self, others: impl IntoIterator<Item = &'o Self>) {
+        for old in others.into_iter().flat_map(|other| &other.patterns) {
+            if !self.patterns.iter().any(|new| new == old || new.is_wider_than(old)) {
+                self.patterns.push(old.clone());
+            }
+        }
+    }
+
+    /// The condition of several that a pattern has in common that no two of them have; `None` if there is none, or if one
+    /// of them denies already.
     #[must_use]
-    pub(crate) fn common(examples: Vec<Example>, honest: &Honest) -> Option<Self> {
-        let (patterns, _) = induce(&examples, honest)?;
-        Some(Self { patterns, examples, ..Self::default() })
+    pub(crate) fn common(all: &[&Self], honest: &Honest) -> Option<Self> {
+        if all.iter().any(|one| one.is_firm()) {
+            return None;
+        }
+        let mut whole = Self {
+            examples: all.iter().flat_map(|one| &one.examples).cloned().collect(),
+            against: all.iter().flat_map(|one| &one.against).cloned().collect(),
+            ..Self::default()
+        };
+        (whole.patterns, _) = induce(&whole.examples, &whole.honest(honest))?;
+        whole.keep_covered(all.iter().copied());
+        whole.examples.truncate(EXAMPLES);
+        whole.against.truncate(EXAMPLES);
+        Some(whole)
     }
 
     /// The words that all its examples name.

@@ -4,14 +4,12 @@ use super::{Event, Family, Literal, Slot, words};
 use crate::action::Action;
 use crate::effect::{Kind, UNKNOWN_SPAN, Verb, sql, tool_call};
 use crate::policy::EffectFacts;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// The verb of any change to a file.
 pub(crate) const CHANGE: &str = "change";
 /// The verb of everything but looking.
 pub(super) const ACT: &str = "act";
-/// Most events of one action.
-pub(crate) const EVENTS: usize = 256;
 /// Most folders above a path that are literals.
 const ABOVE: usize = 24;
 
@@ -32,12 +30,12 @@ pub(crate) fn group(verb: Verb) -> &'static str {
     }
 }
 
-/// The events of an action, at most [`EVENTS`]. `commands`: those that the parser found, program and arguments.
+/// The events of an action, each once. None is left out: padding must not hide what a rule covers. `commands`: those that the parser found, program and arguments.
 pub(crate) fn events(action: &Action, queries: &[EffectFacts], commands: &[Vec<String>]) -> Vec<Event> {
     let mut found = Vec::new();
     if let Action::ToolCall { server, tool, arguments } = action {
-        let literals = words::call(server.as_deref(), tool, arguments);
-        found.push(Event { family: Family::Call, literals, spreads: false });
+        let (literals, more) = words::call(server.as_deref(), tool, arguments);
+        found.push(Event { family: Family::Call, literals, spreads: false, more });
         let texts = tool_call::strings(arguments);
         let (verb, _) = tool_call::class(tool);
         found.extend(texts.iter().filter_map(|text| relative(verb, text)));
@@ -48,7 +46,7 @@ pub(crate) fn events(action: &Action, queries: &[EffectFacts], commands: &[Vec<S
         }));
     }
     for words in commands {
-        if let Some(mut literals) = words::command(words) {
+        if let Some((mut literals, more)) = words::command(words) {
             let program = super::of(&literals, Slot::Program).next().unwrap_or_default();
             let own: Vec<&EffectFacts> = queries.iter().filter(|query| query.program == program).collect();
             let files = !own.is_empty() && own.iter().all(|q| q.kind == Kind::Path && q.verb != Verb::Unknown);
@@ -56,7 +54,7 @@ pub(crate) fn events(action: &Action, queries: &[EffectFacts], commands: &[Vec<S
             if own.iter().any(|query| !is_look(query.verb)) {
                 literals.insert(Literal(Slot::Does, ACT.to_owned()));
             }
-            found.push(Event { family, literals, spreads: false });
+            found.push(Event { family, literals, spreads: false, more });
         }
     }
     for query in queries {
@@ -66,13 +64,8 @@ pub(crate) fn events(action: &Action, queries: &[EffectFacts], commands: &[Vec<S
         }
     }
     let mention = mention(queries, &found);
-    let mut kept: Vec<Event> = Vec::new();
-    for event in mention.into_iter().chain(found) {
-        if kept.len() < EVENTS && !kept.contains(&event) {
-            kept.push(event);
-        }
-    }
-    kept
+    let mut seen = HashSet::new();
+    mention.into_iter().chain(found).filter(|event| seen.insert(event.clone())).collect()
 }
 
 /// An effect on a path.
@@ -97,7 +90,7 @@ fn place(query: &EffectFacts) -> Option<Event> {
         literals.extend(named(path));
     }
     let spreads = query.recursive || query.is_prefix || query.verb == Verb::Move;
-    Some(Event { family: Family::Place, literals, spreads })
+    Some(Event { family: Family::Place, literals, spreads, more: false })
 }
 
 /// The literals of the last part of a path.
@@ -122,7 +115,7 @@ fn relative(verb: Verb, value: &str) -> Option<Event> {
     }
     let mut literals: BTreeSet<Literal> = named(value).collect();
     literals.insert(Literal(Slot::Does, group(verb).to_owned()));
-    Some(Event { family: Family::Place, literals, spreads: false })
+    Some(Event { family: Family::Place, literals, spreads: false, more: false })
 }
 
 /// An effect on a target that is no path.
@@ -152,7 +145,7 @@ fn thing(verb: Verb, operation: &str, kind: Kind, name: &str) -> Option<Event> {
     if matches!(verb, Verb::Insert | Verb::Update | Verb::Delete | Verb::Drop | Verb::Data | Verb::Write) {
         literals.insert(Literal(Slot::Does, CHANGE.to_owned()));
     }
-    Some(Event { family: Family::Thing, literals, spreads: false })
+    Some(Event { family: Family::Thing, literals, spreads: false, more: false })
 }
 
 /// All that an action names, and all that it does.
@@ -175,7 +168,8 @@ fn mention(queries: &[EffectFacts], events: &[Event]) -> Option<Event> {
         return None;
     }
     literals.insert(Literal(Slot::Does, ACT.to_owned()));
-    Some(Event { family: Family::Mention, literals, spreads: false })
+    let more = events.iter().any(|event| event.more);
+    Some(Event { family: Family::Mention, literals, spreads: false, more })
 }
 
 /// Whether a verb leaves everything as it is.

@@ -18,7 +18,7 @@ mod words;
 
 pub(crate) use condition::Recorded;
 pub use condition::{Condition, Example};
-pub(crate) use events::{CHANGE, EVENTS, events, group};
+pub(crate) use events::{CHANGE, events, group};
 pub(crate) use induce::induce;
 
 use serde::{Deserialize, Serialize};
@@ -86,6 +86,9 @@ pub struct Event {
     /// It reaches everything below its target, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spreads: bool,
+    /// It has more words or values than are compared: any of them may be among the rest.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
 }
 
 /// A conjunction of literals over one event.
@@ -159,6 +162,7 @@ impl Pattern {
             && self.literals.iter().all(|literal| {
                 event.literals.contains(literal)
                     || matches!(literal.0, Slot::At | Slot::Below) && event.reaches(&literal.1)
+                    || event.more && matches!(literal.0, Slot::First | Slot::Word | Slot::Option | Slot::Value)
             })
     }
 }

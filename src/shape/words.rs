@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 const WRAPPERS: &str = "[ bash builtin cd command dash doas env eval exec exit export fish flock ionice ksh local nice \
 nohup printf pushd read return set setsid sh shift sleep source stdbuf sudo test time timeout trap true unset wait \
 watch xargs zsh false echo";
-/// Longest word or value, in bytes.
-const LONGEST: usize = 80;
-/// Most words, options or values of one event.
-const MOST: usize = 48;
+/// Longest word or value that is compared, in bytes.
+const LONGEST: usize = 1_000;
+/// Most words, or values, of one event that are compared.
+const MOST: usize = 1_000;
 
-/// The literals of a command; `None` for one that only runs another.
-pub(super) fn command(words: &[String]) -> Option<BTreeSet<Literal>> {
+/// The literals of a command, and whether it has more; `None` for one that only runs another.
+pub(super) fn command(words: &[String]) -> Option<(BTreeSet<Literal>, bool)> {
     let (program, arguments) = words.split_first()?;
     let program = program.rsplit('/').next().unwrap_or(program);
     if program.is_empty() || program.contains(UNKNOWN_SPAN) || WRAPPERS.split_whitespace().any(|one| one == program) {
@@ -33,6 +33,7 @@ pub(super) fn command(words: &[String]) -> Option<BTreeSet<Literal>> {
     let first = arguments.first().filter(operand).or(after.filter(operand));
     let first = first.or_else(|| arguments.iter().find(|argument| !argument.starts_with('-')).filter(operand));
     found.extend(first.map(|first| Literal(Slot::First, first.clone())));
+    let more = arguments.len() > MOST || arguments.iter().any(|argument| is_too_long(argument));
     for argument in arguments.iter().filter(|argument| argument.len() <= LONGEST).take(MOST) {
         let dashed = argument.starts_with('-') && argument.len() > 1;
         let (option, value) = match argument.split_once('=') {
@@ -47,7 +48,12 @@ pub(super) fn command(words: &[String]) -> Option<BTreeSet<Literal>> {
         let Some(value) = value.filter(|value| !value.contains(UNKNOWN_SPAN)) else { continue };
         found.extend(parts(value).map(|word| Literal(Slot::Word, word)));
     }
-    Some(found)
+    Some((found, more))
+}
+
+/// Whether a word is too long to be compared. A text with blanks is no word.
+fn is_too_long(word: &str) -> bool {
+    word.len() > LONGEST && !word.contains(char::is_whitespace)
 }
 
 /// An option as itself, and letters that stand together each alone; of a longer one, the first letter.
@@ -101,8 +107,9 @@ fn parts(word: &str) -> impl Iterator<Item = String> {
     found.into_iter()
 }
 
-/// The literals of a tool's name, its server's name and its arguments.
-pub(super) fn call(server: Option<&str>, tool: &str, arguments: &Value) -> BTreeSet<Literal> {
+/// The literals of a tool's name, its server's name and its arguments, and whether there are more.
+pub(super) fn call(server: Option<&str>, tool: &str, arguments: &Value) -> (BTreeSet<Literal>, bool) {
+    let (mut more, mut count) = (false, 0);
     let mut found = BTreeSet::new();
     for word in server.into_iter().chain([tool]).flat_map(crate::effect::words::words) {
         let word = word.strip_suffix('s').filter(|stem| stem.len() > 3 && !stem.ends_with('s')).unwrap_or(&word);
@@ -122,13 +129,16 @@ pub(super) fn call(server: Option<&str>, tool: &str, arguments: &Value) -> BTree
             Value::Number(number) => found.extend(said(&number.to_string())),
             Value::Array(items) => open.extend(items),
             Value::Object(fields) => open.extend(fields.values()),
+            Value::String(text) => more |= is_too_long(text),
             _ => {}
         }
-        if found.len() > 2 * MOST {
+        count += 1;
+        if count > MOST {
+            more = true;
             break;
         }
     }
-    found
+    (found, more)
 }
 
 /// A value in lower case, without the mark before the name of a channel or a person, and the name in an address of mail.
@@ -145,7 +155,7 @@ mod tests {
     use super::*;
 
     fn of(line: &str) -> BTreeSet<Literal> {
-        command(&line.split(' ').map(str::to_owned).collect::<Vec<_>>()).unwrap_or_default()
+        command(&line.split(' ').map(str::to_owned).collect::<Vec<_>>()).unwrap_or_default().0
     }
 
     #[test]
@@ -162,7 +172,7 @@ mod tests {
 
     #[test]
     fn spellings_of_a_tool_have_the_same_words() {
-        let of = |tool: &str| call(None, tool, &Value::Null);
+        let of = |tool: &str| call(None, tool, &Value::Null).0;
         let tools = |tool: &str| of(tool).into_iter().filter(|l| l.0 == Slot::Tool).collect::<Vec<_>>();
         assert_eq!(tools("crm_merge_contacts"), tools("crmMergeContact"));
         assert_eq!(tools("mcp__crm__merge_contacts"), tools("merge_crm_contacts"));

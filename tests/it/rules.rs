@@ -186,6 +186,30 @@ async fn a_report_makes_nothing_milder() {
 }
 
 #[tokio::test]
+async fn padding_hides_nothing_from_a_rule() {
+    let place = Place::new();
+    place.incidents(&["shipctl cancel 7", "shipctl cancel 8", "rm -r data/ledger"].map(shell)).await;
+    let many = |count: usize, each: &str| (0..count).map(|n| format!("{each}{n}")).collect::<Vec<_>>();
+    for padded in [
+        format!("{}; shipctl cancel 9", many(300, "echo ").join("; ")),
+        format!("shipctl {} cancel 9", many(1_500, "-x").join(" ")),
+        format!("rm {} data/ledger/a", many(400, "tmp/f").join(" ")),
+    ] {
+        assert!(place.stops(&shell(&padded)).await, "{}", &padded[padded.len() - 40..]);
+    }
+}
+
+#[tokio::test]
+async fn no_report_makes_a_confirmed_rule_ask_again() {
+    let place = Place::new();
+    place.incidents(&["shipctl cancel 7", "shipctl cancel 8"].map(shell)).await;
+    let rule = place.rules().first().unwrap().id.clone();
+    place.memory.activate(&rule, "olga").unwrap();
+    place.incidents(&["shipctl show 7", "shipctl list 8 9", "shipctl cancel 10 --all"].map(shell)).await;
+    assert_eq!(place.decide(&shell("shipctl cancel 9")).await.0, Decision::Deny, "{:?}", place.sentences());
+}
+
+#[tokio::test]
 async fn no_rule_covers_what_was_done_every_day() {
     let place = Place::new();
     for number in 0..5 {

@@ -155,12 +155,8 @@ fn unknown(cause: Cause, what: &str, program: &str) -> Reading {
 impl Reading {
     /// Lists a command.
     pub(crate) fn list(&mut self, words: &[String]) {
-        if self.commands.len() < shell::COMMANDS {
-            let cut = |word: &String| word.get(..word.floor_char_boundary(shell::WORD)).unwrap_or_default().to_owned();
-            let words: Vec<String> = words.iter().take(shell::WORDS).map(cut).collect();
-            if !self.commands.contains(&words) {
-                self.commands.push(words);
-            }
+        if !self.commands.iter().rev().take(shell::NEAR).any(|known| known == words) {
+            self.commands.push(words.to_vec());
         }
     }
 

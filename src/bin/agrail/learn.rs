@@ -27,10 +27,10 @@ enum Command {
     /// List the rules: what each covers, and whether it asks or denies.
     ///
     /// `agrail memory feedback VERDICT incident|reject` teaches them, and `false-positive` narrows them. A rule asks a
-    /// person until enough reports stand behind it or you confirm it; what was reported itself is denied at once.
+    /// person until four reports support it or you confirm it. The reported action itself is denied at once.
     /// `agrail memory log|diff|rollback|quarantine RULE` show and undo each step.
     Rules {
-        /// Also show the reports behind each rule, and what it would stop of the actions on record.
+        /// Also show the reports behind each rule and the recorded actions it would have stopped.
         #[arg(long)]
         explain: bool,
         /// Print JSON.

@@ -97,12 +97,8 @@ const MAX_DEPTH: usize = 60;
 const MAX_STEPS: usize = 4_000;
 /// Most effects that are kept.
 const MAX_EFFECTS: usize = 1_000;
-/// Most commands that a reading lists.
-pub const COMMANDS: usize = 128;
-/// Most words of a listed command.
-pub const WORDS: usize = 64;
-/// Longest word of a listed command, in bytes.
-pub(crate) const WORD: usize = 400;
+/// Number of commands before a new one with which it is compared, so that the rounds of a loop are listed once.
+pub(crate) const NEAR: usize = 64;
 /// From this number of rounds, a loop that creates things exhausts a resource.
 const MANY: u64 = 10_000;
 
@@ -117,8 +113,8 @@ pub struct Reading {
     pub scripts: Vec<(String, String)>,
     /// What the files that the action writes do once something runs them.
     pub later: Vec<Later>,
-    /// The commands that were interpreted, with those inside wrappers, scripts and functions: program and arguments. At
-    /// most [`COMMANDS`], each once and of [`WORDS`] words.
+    /// The commands that were interpreted, with those inside wrappers, scripts and functions: program and arguments. All of
+    /// them: the number of steps is bounded, and beyond it the reading is unknown.
     pub commands: Vec<Vec<String>>,
 }
 
