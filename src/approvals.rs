@@ -27,6 +27,8 @@ pub(crate) const PENDING_TTL: Duration = Duration::from_secs(60 * 60);
 pub(crate) const APPROVAL_TTL: Duration = Duration::from_secs(15 * 60);
 /// Most pending approvals; beyond that the oldest are dropped.
 const MOST: i64 = 1_000;
+/// Most verdicts of which it is known that a person approved them.
+const APPROVED: i64 = 2_000;
 /// Longest action that can be shown, and therefore approved, in bytes of JSON.
 const LONGEST: usize = 256 * 1024;
 /// The policy that asks about new places.
@@ -48,6 +50,7 @@ const FORMAT: Format = Format {
         "CREATE TABLE destination(host TEXT PRIMARY KEY, by TEXT NOT NULL, since_ms INTEGER NOT NULL);
         ALTER TABLE ticket ADD COLUMN hosts TEXT NOT NULL DEFAULT '[]';",
         "CREATE TABLE latest(id INTEGER PRIMARY KEY CHECK (id = 1), ms INTEGER NOT NULL);",
+        "CREATE TABLE approved(place INTEGER PRIMARY KEY, id TEXT NOT NULL);",
     ],
     pragmas: "",
     folder: true,
@@ -265,6 +268,13 @@ impl Approvals {
         if changed != 1 {
             return Err(ApprovalError::NotPending(id.to_owned()));
         }
+        if word == Answer::Approved {
+            writing.execute("INSERT INTO approved(id) VALUES (?1)", params![id])?;
+            writing.execute(
+                "DELETE FROM approved WHERE place <= (SELECT max(place) FROM approved) - ?1",
+                params![APPROVED],
+            )?;
+        }
         let hosts: Vec<String> = serde_json::from_str(&hosts).unwrap_or_default();
         for host in hosts.iter().filter(|_| word == Answer::Approved) {
             writing.execute(
@@ -274,6 +284,17 @@ impl Approvals {
         }
         writing.commit()?;
         Ok(())
+    }
+
+    /// Ids of the verdicts that a person approved here, the last 2 000.
+    ///
+    /// # Errors
+    /// [`ApprovalError::Database`]
+    pub fn approved(&self) -> Result<BTreeSet<String>, ApprovalError> {
+        let database = self.database();
+        let mut rows = database.prepare_cached("SELECT id FROM approved")?;
+        let found = rows.query_map([], |row| row.get(0))?;
+        Ok(found.collect::<Result<_, _>>()?)
     }
 
     /// The places to which data may go because a person approved it, by name.

@@ -102,11 +102,15 @@ impl Guard {
         GuardBuilder::default()
     }
 
-    /// Prepares what is otherwise prepared at the first check of each kind: policies, tables, parsers. It takes as long as
-    /// some ten checks, on the calling thread; a host that stays does it in the background.
+    /// Prepares what is otherwise prepared at the first check of each kind: policies, tables, parsers, the entries of the
+    /// memory. Without a large memory it takes as long as some ten checks, on the calling thread; a host that stays does it in the background.
     pub fn warm(&self) {
         agrail_effects::warm();
         self.inner.policy.warm();
+        if let Some(memory) = &self.inner.memory {
+            // a memory that cannot be loaded is read on demand, and its problem is reported by the check that meets it
+            let _ = memory.load();
+        }
     }
 
     /// Decides whether the action may run. It always answers within the deadline; the verdict reports failures.
@@ -251,7 +255,8 @@ impl Guard {
             _ => Vec::new(),
         };
         let recalls = !triggered.is_empty() || !asked.is_empty();
-        let open = case.screen == Decision::Ask || (case.screen == Decision::Allow && recalls);
+        // a rule is named beside the policy that denies, so that reports on it are seen to be learnt
+        let open = case.screen == Decision::Ask || recalls;
         if open || progress.failed || self.inner.settings.mode == Mode::Llm {
             // the findings of the screen remain valid, whatever the later stages do
             let deliberation = AssertUnwindSafe(self.deliberate(&case, triggered, &asked, &meter, &mut progress));

@@ -13,18 +13,21 @@ use crate::verdict::{Basis, Decision, Verdict};
 use std::sync::Arc;
 
 impl Guard {
-    /// Applies an earlier approval of exactly this action. It answers an ask of policy and an unknown program, but
+    /// Applies an earlier approval of exactly this action, or a widened one of its shape. It answers an ask of policy and an unknown program, but
     /// never a forbid, any other unknown, or an ask that policy reserves for a person each time.
     pub(super) async fn approval(&self, case: &Case, progress: &mut Progress) {
         let Some(memory) = self.inner.memory.clone() else { return };
         if !learn::approvable(&progress.findings) {
             return;
         }
-        let Some(signature) = learn::signature(case, &case.context) else { return };
+        let Some(signed) = learn::signed(case, &case.context, &progress.findings) else { return };
         let frozen = self.inner.settings.learning == Learning::Frozen;
         let used = tokio::task::spawn_blocking(move || {
             let now = crate::clock::now_ms();
-            let Some(entry) = memory.approval(&signature, now)? else { return Ok(None) };
+            let exact = memory.approval(&signed.signature, now)?;
+            let entry =
+                exact.map_or_else(|| memory.widened(&signed.outline, &signed.shape, now), |found| Ok(Some(found)));
+            let Some(entry) = entry? else { return Ok(None) };
             // a frozen memory does not count uses
             if frozen {
                 Ok(Some(entry))
@@ -36,12 +39,12 @@ impl Guard {
         if let Ok(Ok(Some(entry))) = used.await {
             let left = entry.approval.as_ref().map_or(0, |a| a.uses_left);
             progress.trace(|| format!("approved by {} ({left} uses left)", entry.id));
-            progress.approved = true;
+            let widened = entry.approval.as_ref().is_some_and(|approval| approval.widening.is_some());
+            let what = if widened { "actions of this shape" } else { "exactly this action" };
+            progress.approved = Some(what);
             for finding in progress.findings.iter_mut().filter(|f| learn::answerable(f)) {
-                let says = std::mem::replace(
-                    &mut finding.reason,
-                    format!("a person approved exactly this action; remaining uses: {left}"),
-                );
+                let says =
+                    std::mem::replace(&mut finding.reason, format!("a person approved {what}; remaining uses: {left}"));
                 finding.outcome = Outcome::Pass;
                 finding.source = Source::Memory(entry.id.clone());
                 finding.evidence.push(Evidence { about: "approved finding".to_owned(), says });

@@ -83,7 +83,7 @@ impl Guard {
             if deciding.is_none_or(|f| !f.denies()) {
                 basis = Basis::Failure;
             }
-        } else if (*approved && decision == Decision::Allow)
+        } else if (approved.is_some() && decision == Decision::Allow)
             || deciding.is_some_and(|f| matches!(f.source, Source::Memory(_)))
         {
             basis = Basis::Memory;
@@ -115,14 +115,16 @@ impl Guard {
 }
 
 /// The reason of a verdict. `headline`: the finding that decided and the finding with the gravest harm.
-fn reason(decision: Decision, approved: bool, headline: Option<(&Finding, &Finding)>) -> String {
+fn reason(decision: Decision, approved: Option<&str>, headline: Option<(&Finding, &Finding)>) -> String {
     match headline {
         Some((deciding, headline)) if deciding.severity() == Severity::Access && headline.check != deciding.check => {
             format!("{}; and {}", headline.reason, deciding.check.definition)
         }
         Some((_, headline)) => headline.reason.clone(),
-        None if decision == Decision::Allow && approved => "a person approved exactly this action".to_owned(),
-        None if decision == Decision::Allow => "all effects are known and no policy forbids them".to_owned(),
+        None if decision == Decision::Allow => approved.map_or_else(
+            || "all effects are known and no policy forbids them".to_owned(),
+            |what| format!("a person approved {what}"),
+        ),
         None => "nothing is known about this action".to_owned(),
     }
 }

@@ -11,7 +11,8 @@ pub(super) struct Progress {
     pub findings: Vec<Finding>,
     pub recalled: Option<Recalled>,
     pub refined: Option<learn::Refined>,
-    pub approved: bool,
+    /// What a person approved, if it answers the action.
+    pub approved: Option<&'static str>,
     pub failed: bool,
     pub trace: Vec<String>,
 }

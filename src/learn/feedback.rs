@@ -15,7 +15,7 @@ use crate::check::{Answerer, Outcome, Reasoning, Source};
 use crate::clock::now_ms;
 use crate::memory::{self, Authority, Change, Entry, Grant, Key, Lesson, Memory, MemoryError, Trigger};
 use crate::reason::rules::{INCIDENT, REJECTED};
-use crate::shape::Event;
+use crate::shape::{Event, Shape};
 use crate::verdict::Decision;
 
 use serde::Deserialize;
@@ -83,7 +83,7 @@ pub enum Learnt {
 /// The parts of a recorded verdict that feedback needs.
 #[derive(Deserialize)]
 pub(super) struct Record {
-    identity: crate::action::Identity,
+    pub(super) identity: crate::action::Identity,
     pub(super) agent: String,
     pub(super) key: Key,
     /// What the action did. Absent in records of earlier releases.
@@ -94,6 +94,9 @@ pub(super) struct Record {
     #[serde(default)]
     kinds: Vec<(String, String)>,
     signature: Option<String>,
+    /// What the action is and does, and what identifies its outline. Absent in records of earlier releases.
+    pub(super) shape: Option<Shape>,
+    pub(super) outline: Option<String>,
     /// Absent in records of the first release.
     approvable: Option<bool>,
     verdict: Said,
@@ -125,9 +128,7 @@ struct Named {
 /// # Errors
 /// [`FeedbackError`]
 pub fn apply_feedback(memory: &Memory, id: &str, feedback: Feedback, who: &str) -> Result<Learnt, FeedbackError> {
-    let stored = memory.decision(id)?;
-    let unreadable = |why: serde_json::Error| FeedbackError::Record { id: id.to_owned(), why: why.to_string() };
-    let record: Record = serde_json::from_str(&stored.record).map_err(unreadable)?;
+    let record = recorded(memory, id)?;
     let entry = match feedback {
         Feedback::Approve { uses, days } => approve(memory, id, &record, uses, days)?,
         Feedback::Reject => induced::report(memory, id, &record, who, REJECTED)?,
@@ -137,20 +138,38 @@ pub fn apply_feedback(memory: &Memory, id: &str, feedback: Feedback, who: &str) 
     Ok(Learnt::Entry(Box::new(entry)))
 }
 
-fn approve(memory: &Memory, id: &str, record: &Record, uses: u32, days: u32) -> Result<Entry, FeedbackError> {
+/// The record of a verdict.
+pub(super) fn recorded(memory: &Memory, id: &str) -> Result<Record, FeedbackError> {
+    let stored = memory.decision(id)?;
+    let unreadable = |why: serde_json::Error| FeedbackError::Record { id: id.to_owned(), why: why.to_string() };
+    serde_json::from_str(&stored.record).map_err(unreadable)
+}
+
+/// Whether a person may approve exactly the action on record.
+pub(super) fn approvable_record(record: &Record) -> bool {
+    check_approvable("", record).is_ok()
+}
+
+/// Refuses a verdict that nobody can approve for longer than once; returns the signature of its action.
+pub(super) fn check_approvable(id: &str, record: &Record) -> Result<String, FeedbackError> {
     let cannot = |why| FeedbackError::NotApprovable { id: id.to_owned(), why };
     if record.verdict.decision != Decision::Ask {
         return Err(cannot("only an ask can be approved; a deny comes from a policy, and an allow needs no approval"));
     }
-    let Some(signature) = record.signature.clone() else {
-        return Err(cannot(
+    let signature = record.signature.clone().ok_or_else(|| {
+        cannot(
             "a part of it is known only at run time, or a program's file cannot be found and read; use constant words, \
              or let a person run it",
-        ));
-    };
+        )
+    })?;
     if !record.approvable.unwrap_or(record.verdict.ask_of == Some(Answerer::Model)) {
         return Err(cannot("its policy requires a person to answer each time"));
     }
+    Ok(signature)
+}
+
+fn approve(memory: &Memory, id: &str, record: &Record, uses: u32, days: u32) -> Result<Entry, FeedbackError> {
+    let signature = check_approvable(id, record)?;
     Ok(memory.approve(&Grant {
         key: record.key.clone(),
         signature,
@@ -159,6 +178,7 @@ fn approve(memory: &Memory, id: &str, record: &Record, uses: u32, days: u32) -> 
         uses,
         expires_ms: now_ms().saturating_add(i64::from(days).saturating_mul(86_400_000)),
         taught_by: format!("feedback:approve:{id}"),
+        widening: None,
     })?)
 }
 
@@ -181,26 +201,20 @@ fn false_positive(memory: &Memory, id: &str, record: &Record, who: &str) -> Resu
     let reported = |entry: &Entry| {
         entry.authority == Authority::Learned && entry.checks.iter().any(|c| c.name == REJECTED || c.name == INCIDENT)
     };
-    let current = memory.show(entry)?;
-    let mut narrowed = None;
-    for other in record.verdict.findings.iter().filter(speaks).filter_map(|f| f.by.entry()) {
-        let other = memory.show(other)?;
-        let left = induced::false_positive(memory, id, record, who, &other)?;
-        narrowed = narrowed.or(left);
+    let mut changed = None;
+    for known in record.verdict.findings.iter().filter(speaks).filter_map(|f| f.by.entry()) {
+        let other = memory.show(known)?;
+        let left = match induced::false_positive(memory, id, record, who, &other)? {
+            // one operator contradicts another's report: the report is retired, and the log names who did it
+            None if reported(&other) => Some(memory.retire(known, who)?),
+            left => left,
+        };
+        changed = changed.or(left);
     }
-    if let Some(entry) = narrowed {
+    if let Some(entry) = changed {
         return Ok(Learnt::Entry(Box::new(entry)));
     }
-    if reported(&current) {
-        // one operator contradicts another's report: the report is retired, and the log names who did it
-        let others = record.verdict.findings.iter().filter(speaks).filter_map(|f| f.by.entry());
-        for other in others.filter(|other| *other != entry) {
-            if reported(&memory.show(other)?) {
-                memory.retire(other, who)?;
-            }
-        }
-        return Ok(Learnt::Entry(Box::new(memory.retire(entry, who)?)));
-    }
+    let current = memory.show(entry)?;
     let change = Change::Remove { category: found.check.category.clone(), name: found.check.name.clone() };
     let mut lesson = lesson(id, record, who, &found.check.definition, current.key.clone(), Vec::new(), vec![change]);
     lesson.entry = Some(entry.to_owned());

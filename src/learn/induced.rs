@@ -54,7 +54,7 @@ pub(super) fn report(
         }
     }
     let (entry, condition) = match best {
-        Some((entry, condition, _)) => (Some(entry.id.clone()), condition),
+        Some((entry, condition, _)) => (Some(version(&entry)), condition),
         None => (None, Condition::of(example, &honest)),
     };
     if condition.patterns.is_empty() {
@@ -73,38 +73,44 @@ pub(super) fn report(
     }
     // rules that have a pattern in common are one
     for other in &named {
-        let absorbed = entry.as_ref() == Some(&other.id) || replaced.contains(&other.id);
+        let own = version(other);
+        let absorbed = entry.as_ref() == Some(&own) || replaced.contains(&own);
         let Some(known) = other.condition.as_ref().filter(|_| !absorbed) else { continue };
         if let Some((merged, _)) = known.merged(&condition, &honest) {
-            replaced.extend(entry.replace(other.id.clone()));
+            replaced.extend(entry.replace(own));
             condition = merged;
         }
     }
     // only when the new rule is on disk do the old ones go
     let kept = keep(memory, entry, condition, name, (record, who), source)?;
-    for old in replaced {
-        memory.retire(&old, who)?;
+    for (old, version) in replaced {
+        memory.retire_unchanged(&old, version, who)?;
     }
     Ok(kept)
 }
 
+/// A rule and the version of it that was read.
+fn version(rule: &Entry) -> (String, u64) {
+    (rule.id.clone(), rule.version)
+}
+
 /// The condition of all small rules that name a thing which the examples of a new one name, with the rules' ids; `None` if
 /// they have no pattern.
-fn gathered(condition: &Condition, rules: &[&Arc<Entry>], honest: &Honest) -> Option<(Condition, Vec<String>)> {
+fn gathered(condition: &Condition, rules: &[&Arc<Entry>], honest: &Honest) -> Option<(Condition, Vec<(String, u64)>)> {
     let small = |condition: &&Condition| condition.examples.len() < 3 && !condition.is_firm();
     let condition = Some(condition).filter(small)?;
-    let rules: Vec<(&str, &Condition)> =
-        rules.iter().filter_map(|rule| Some((rule.id.as_str(), rule.condition.as_ref().filter(small)?))).collect();
+    let rules: Vec<(&Entry, &Condition)> =
+        rules.iter().filter_map(|rule| Some((&***rule, rule.condition.as_ref().filter(small)?))).collect();
     for word in condition.words() {
         let names =
             |other: &Condition| other.words().contains(word) && other.examples.first() != condition.examples.first();
-        let of: Vec<&(&str, &Condition)> = rules.iter().filter(|(_, other)| names(other)).collect();
+        let of: Vec<&(&Entry, &Condition)> = rules.iter().filter(|(_, other)| names(other)).collect();
         if of.len() < 2 {
             continue;
         }
         let all: Vec<&Condition> = of.iter().map(|(_, other)| *other).chain([condition]).collect();
         if let Some(whole) = Condition::common(&all, honest) {
-            return Some((whole, of.iter().map(|(id, _)| (*id).to_owned()).collect()));
+            return Some((whole, of.iter().map(|(rule, _)| version(rule)).collect()));
         }
     }
     None
@@ -126,7 +132,7 @@ pub(super) fn false_positive(
         return Ok(Some(memory.retire(&entry.id, who)?));
     }
     let source = format!("feedback:false-positive:{id}");
-    Ok(Some(keep(memory, Some(entry.id.clone()), left, &check.name, (record, who), source)?))
+    Ok(Some(keep(memory, Some(version(entry)), left, &check.name, (record, who), source)?))
 }
 
 /// The triggers by which an action finds the rules that may cover it.
@@ -199,7 +205,7 @@ fn honest(memory: &Memory, rules: &[Arc<Entry>], new: &Example) -> Result<Honest
 
 fn keep(
     memory: &Memory,
-    entry: Option<String>,
+    entry: Option<(String, u64)>,
     condition: Condition,
     name: &str,
     (record, who): (&Record, &str),

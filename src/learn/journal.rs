@@ -4,13 +4,13 @@
 
 use super::Learning;
 use super::refined::{self, Refined};
-use super::{approvable, embedded_text, kinds, signature, targets};
+use super::{approvable, embedded_text, kinds, signed, targets};
 use crate::action::Context;
 use crate::check::{Authority, Outcome, Source};
 use crate::embed::Embedder;
 use crate::memory::{self, Change, DecisionRecord, Lesson, Memory, MemoryError, Rule};
 use crate::reason::{Case, rules};
-use crate::shape::Event;
+use crate::shape::{EFFECTS, Event};
 use crate::untrusted::Secrets;
 use crate::verdict::{Basis, Decision, Verdict};
 use serde_json::json;
@@ -90,13 +90,22 @@ impl Episode {
             "approvable": approvable(&verdict.findings),
             "verdict": verdict,
         });
+        // only an ask can be approved
+        let asked = verdict.decision == Decision::Ask;
+        let signed = asked.then(|| signed(case, &case.context, &verdict.findings)).flatten();
+        let shape = json!(signed.as_ref().map(|signed| &signed.shape).filter(|shape| shape.effects.len() <= EFFECTS));
         // the record contains neither secrets nor large files in full
         let secrets = self.secrets();
         crate::audit::cleaned(&mut record, &secrets, &mut false);
-        // only an ask can be approved
-        let signature = (verdict.decision == Decision::Ask).then(|| signature(case, &case.context)).flatten();
-        if let Some(fields) = record.as_object_mut() {
-            fields.insert("signature".to_owned(), json!(signature));
+        let mut kept = shape.clone();
+        crate::audit::cleaned(&mut kept, &secrets, &mut false);
+        if let (Some(fields), Some(signed)) = (record.as_object_mut(), signed) {
+            fields.insert("signature".to_owned(), json!(signed.signature));
+            // a shape without its secrets is another one
+            if kept == shape {
+                fields.insert("shape".to_owned(), shape);
+                fields.insert("outline".to_owned(), json!(signed.outline));
+            }
         }
         DecisionRecord {
             id: verdict.id.clone(),

@@ -3,28 +3,29 @@
 //! 1. `Journal` records every decision in the database of the memory and, if configured, learns from clean episodes.
 //! 2. `Refined` is a checklist after a model has refined it; `refined.rs` turns it into a lesson.
 //! 3. [`apply_feedback`] turns an operator's feedback on a recorded verdict into bounded evidence.
-//! 4. `signature` identifies exactly one action of one principal, in normal form. `answerable` decides which
-//!    findings its approval answers. `triggers` recall lessons.
+//! 4. `signed` identifies exactly one action of one principal, in normal form, and `answerable` decides which findings
+//!    its approval answers. [`widen`] extends an approval along arguments that a person names.
+//! 5. `triggers` recall lessons.
 
 mod feedback;
 mod induced;
 mod journal;
 mod refined;
+mod signed;
+mod widened;
 
 pub use feedback::{Feedback, FeedbackError, Learnt, apply_feedback};
 pub(crate) use induced::lookups;
 pub use journal::JournalError;
 pub(crate) use journal::{Episode, Journal};
 pub(crate) use refined::Refined;
+pub(crate) use signed::signed;
+pub use widened::{Argument, Proposal, arguments, proposals, widen, would_pass};
 
-use crate::action::Context;
 use crate::check::{Answerer, Finding, Outcome, Response, Source};
 use crate::effect::Kind;
-use crate::effect::{self, Cause, UNKNOWN_SPAN, Verb};
-use crate::facts;
 use crate::memory::Key;
 use crate::policy::EffectFacts;
-use crate::reason::Case;
 use crate::shape::group;
 use sha2::{Digest, Sha256};
 
@@ -133,65 +134,4 @@ pub(crate) fn approvable(findings: &[Finding]) -> bool {
     let open = |f: &&Finding| f.outcome != Outcome::Pass && f.outcome != Outcome::Discarded;
     let binding = |f: &&Finding| f.check.required || f.check.authority == Authority::Policy;
     findings.iter().filter(open).filter(binding).all(answerable)
-}
-
-/// SHA-256 (hexadecimal) that identifies exactly this action of this principal and agent: its normal form with all
-/// arguments, its effects on resolved paths, and the digests of unknown programs. `None` if a part is not constant, or
-/// is unknown and has no digest, so that no approval can cover it.
-#[must_use]
-pub(crate) fn signature(case: &Case, context: &Context) -> Option<String> {
-    let account = facts::account(context);
-    let mut lines = Vec::with_capacity(case.gathered.queries.len());
-    for query in &case.gathered.queries {
-        let open = query.unresolved
-            || query.is_prefix
-            || query.name.contains(UNKNOWN_SPAN)
-            || query.detail.contains(UNKNOWN_SPAN);
-        if open {
-            return None;
-        }
-        let resolved = match &context.environment {
-            Some(environment) if query.kind == Kind::Path => environment.path(&query.name, &account).resolved,
-            _ => String::new(),
-        };
-        let content = if query.verb == Verb::Unknown { unknown_content(query, context)? } else { String::new() };
-        lines.push(format!(
-            "{}\u{0}{}\u{0}{}\u{0}{}\u{0}{resolved}\u{0}{}\u{0}{}\u{0}{}{}{}{}\u{0}{content}",
-            query.verb,
-            query.operation,
-            query.kind,
-            query.name,
-            query.program,
-            query.detail,
-            u8::from(query.recursive),
-            u8::from(query.keep),
-            u8::from(query.privileged),
-            u8::from(query.into_existing_dir),
-        ));
-    }
-    if lines.is_empty() {
-        return None;
-    }
-    lines.sort();
-    let form = effect::normal(&case.action, &account.home);
-    let identity = serde_json::to_string(&context.identity).ok()?;
-    let mut hash = Sha256::new();
-    for part in [&identity, &context.agent, &form.to_string()].into_iter().chain(&lines) {
-        hash.update(part.len().to_le_bytes());
-        hash.update(part);
-    }
-    Some(crate::hex(&hash.finalize()))
-}
-
-/// The content of an unknown effect for the signature: for an unknown program or a script, the path and the digest of
-/// its file; empty for a path argument of such a program. `None` for every other unknown.
-fn unknown_content(query: &EffectFacts, context: &Context) -> Option<String> {
-    let environment = context.environment.as_ref()?;
-    let at = |path: &str| Some(format!("{path}\u{0}{}", environment.file_digest(path)?));
-    match query.kind.as_str() {
-        "path" => Some(String::new()),
-        kind if kind == Cause::Program.as_str() => at(&environment.program(&query.name)?),
-        kind if kind == Cause::Script.as_str() && !query.changed_before_run() => at(&query.name),
-        _ => None,
-    }
 }

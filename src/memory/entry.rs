@@ -7,7 +7,7 @@
 
 use super::error::Refusal;
 use crate::digest::finish;
-use crate::shape::Condition;
+use crate::shape::{Condition, Widening};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub(crate) const TEXT_BYTES: usize = 8 * 1024;
 /// Most checks in an entry.
 pub(crate) const CHECKS: usize = 64;
+/// Most bytes of the JSON of its condition and its approval.
+const SHAPES: usize = 1024 * 1024;
 /// Most triggers of an entry.
 pub(crate) const TRIGGERS: usize = 64;
 
@@ -150,7 +152,8 @@ pub struct Trigger {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(as = ApprovalGrant))]
 pub struct Approval {
-    /// Digest of the whole effect signature: program, effects, principal, project, resolved paths, script.
+    /// Digest of the whole effect signature: program, effects, principal, project, resolved paths, script. Of a widened
+    /// approval, digest of the outline: the same without arguments and effects.
     pub signature: String,
     /// The principal for whom the agent acts.
     pub principal: String,
@@ -158,6 +161,9 @@ pub struct Approval {
     pub uses_left: u32,
     /// When it expires, in milliseconds since 1970.
     pub expires_ms: i64,
+    /// What else it covers than the exact action; `None`: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub widening: Option<Widening>,
 }
 
 impl Approval {
@@ -288,6 +294,10 @@ impl Entry {
         }
         if must.iter().any(|text| text.trim().is_empty()) {
             return Err(Refusal::Empty);
+        }
+        let size = serde_json::to_vec(&(&self.condition, &self.approval)).map_or(usize::MAX, |bytes| bytes.len());
+        if size > SHAPES {
+            return Err(Refusal::TooLong);
         }
         let long = must.iter().chain(&may).any(|text| text.len() > TEXT_BYTES);
         if long || self.checks.len() > CHECKS || self.triggers.len() > TRIGGERS {

@@ -1,6 +1,7 @@
 //! What leaves the memory for good: leaked secrets, and decisions that are too old.
 
 use super::Memory;
+use super::demand::DERIVED;
 use super::entry::Entry;
 use super::error::MemoryError;
 use crate::digest::finish;
@@ -47,6 +48,7 @@ fn mend(writing: &Transaction<'_>, who: &str) -> rusqlite::Result<()> {
                    key_hash = CASE WHEN key_hash IS NULL THEN NULL ELSE ?3 END WHERE entry = ?1 AND version = ?2";
         writing.execute(sql, params![entry, version, key])?;
     }
+    writing.execute_batch(DERIVED)?;
     let sql = "INSERT INTO event (at_ms, who, what, detail) VALUES (?1, ?2, 'forget', 'a leaked secret was removed')";
     writing.execute(sql, params![crate::clock::now_ms(), who])?;
     Ok(())

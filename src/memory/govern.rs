@@ -9,6 +9,7 @@ use super::entry::{Approval, Entry, Key, Provenance, Status};
 use super::error::{MemoryError, Refusal};
 use super::learn::new_entry;
 use super::store::{Head, Vector, version};
+use crate::shape::Widening;
 
 type Result<T> = std::result::Result<T, MemoryError>;
 
@@ -27,8 +28,10 @@ pub struct Grant {
     pub uses: u32,
     /// When it expires, in milliseconds since 1970.
     pub expires_ms: i64,
-    /// The source: `feedback:approve:VERDICT`.
+    /// The source: `feedback:approve:VERDICT` or `feedback:widen:VERDICT`.
     pub taught_by: String,
+    /// What else it covers; then `signature` is the digest of the outline.
+    pub widening: Option<Widening>,
 }
 
 impl Memory {
@@ -54,6 +57,7 @@ impl Memory {
                 principal: grant.principal.clone(),
                 uses_left: grant.uses,
                 expires_ms: grant.expires_ms,
+                widening: grant.widening.clone(),
             });
             w.put(entry, &Vector::Keep(None), &grant.taught_by, "approve")
         })
@@ -105,6 +109,21 @@ impl Memory {
     /// [`MemoryError::NoSuchEntry`].
     pub fn retire(&self, id: &str, who: &str) -> Result<Entry> {
         self.set_status(id, who, Status::Retired, "retire")
+    }
+
+    /// Retires an entry if it still has this version. If somebody changed it meanwhile, it stays.
+    ///
+    /// # Errors
+    /// [`MemoryError::NoSuchEntry`].
+    pub(crate) fn retire_unchanged(&self, id: &str, version: u64, who: &str) -> Result<()> {
+        self.write(|w| {
+            let Head { mut entry, row, .. } = w.head(id)?;
+            if entry.version == version && entry.status != Status::Retired {
+                entry.status = Status::Retired;
+                w.put(entry, &Vector::Keep(row), who, "retire")?;
+            }
+            Ok(())
+        })
     }
 
     fn set_status(&self, id: &str, who: &str, status: Status, what: &str) -> Result<Entry> {

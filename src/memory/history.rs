@@ -10,6 +10,7 @@ use super::error::MemoryError;
 use super::store::{self, Durability, parse_body, signed, unsigned};
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 type Result<T> = std::result::Result<T, MemoryError>;
 
@@ -294,6 +295,20 @@ impl Memory {
         })?;
         records.reverse();
         Ok(records)
+    }
+
+    /// Ids of the verdicts on actions that were approved in this memory, the last 2 000.
+    ///
+    /// # Errors
+    /// [`MemoryError::Locked`], [`MemoryError::Corrupt`].
+    pub fn approved(&self) -> Result<BTreeSet<String>> {
+        self.inner.store.with_reader(|c| {
+            let sql = "SELECT who FROM event WHERE what = 'approve' ORDER BY seq DESC LIMIT 2000";
+            let mut statement = c.prepare_cached(sql)?;
+            let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
+            let found = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+            Ok(found.iter().filter_map(|who| who.strip_prefix("feedback:approve:")).map(str::to_owned).collect())
+        })
     }
 
     /// The decision with this verdict id.

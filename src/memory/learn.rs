@@ -206,7 +206,7 @@ impl Memory {
     pub(super) fn write<T>(&self, body: impl FnOnce(&mut Write<'_>) -> Result<T>) -> Result<T> {
         let value = self.inner.store.write(Durability::Full, body)?;
         // the change is committed; if it cannot be read back, the next recall reports the error
-        if self.reload().is_err() {
+        if !self.reads_on_demand() && self.reload().is_err() {
             self.distrust();
         }
         Ok(value)

@@ -3,12 +3,11 @@
 //! 1. [`Live::apply`] takes the changed heads and the memory version at which they were read.
 //! 2. A batch that is older than the loaded state is dropped, because the newer batch included it.
 
-use super::entry::{Entry, Status};
+use super::entry::{Approval, Entry, Status};
 use super::error::MemoryError;
 use super::index::Index;
 use super::store::Head;
-use crate::digest::finish;
-use sha2::{Digest, Sha256};
+use super::sum::Sum;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
@@ -21,14 +20,13 @@ pub(super) struct Live {
     by_row: HashMap<u64, Arc<Entry>>,
     /// `None` without an embedder.
     pub index: Option<Index>,
-    /// Sum of the terms of all active entries, so that a change costs one addition.
-    sum: [u64; 4],
+    sum: Sum,
     digest: OnceLock<String>,
 }
 
 struct Active {
     entry: Arc<Entry>,
-    term: [u64; 4],
+    digest: String,
     row: Option<u64>,
 }
 
@@ -41,7 +39,7 @@ impl Live {
             by_signature: HashMap::new(),
             by_row: HashMap::new(),
             index,
-            sum: [0; 4],
+            sum: Sum::default(),
             digest: OnceLock::new(),
         }
     }
@@ -72,7 +70,7 @@ impl Live {
     /// Removes an entry. Its vector stays if it is `keep`, the vector of the next version.
     fn forget(&mut self, id: &str, keep: Option<u64>) {
         let Some(old) = self.active.remove(id) else { return };
-        self.sum = lanes(self.sum, old.term, u64::wrapping_sub);
+        self.sum.subtract(id, &old.digest);
         for trigger in &old.entry.triggers {
             if let Some(classes) = self.by_effect.get_mut(&trigger.verb) {
                 drop_from(classes, &trigger.class, id);
@@ -106,9 +104,8 @@ impl Live {
         if let Some(approval) = &entry.approval {
             self.by_signature.entry(approval.signature.clone()).or_default().push(Arc::clone(&entry));
         }
-        let term = term(&entry.id, &head.digest);
-        self.sum = lanes(self.sum, term, u64::wrapping_add);
-        self.active.insert(entry.id.clone(), Active { entry, term, row });
+        self.sum.add(&entry.id, &head.digest);
+        self.active.insert(entry.id.clone(), Active { entry, digest: head.digest, row });
         Ok(())
     }
 
@@ -129,32 +126,18 @@ impl Live {
         self.by_effect.get(verb).and_then(|classes| classes.get(class)).map_or(&[], Vec::as_slice)
     }
 
+    pub fn approvals(&self) -> impl Iterator<Item = &Approval> {
+        self.by_signature.values().flatten().filter_map(|entry| entry.approval.as_ref())
+    }
+
     pub fn of_signature(&self, signature: &str) -> &[Arc<Entry>] {
         self.by_signature.get(signature).map_or(&[], Vec::as_slice)
     }
 
     /// Digest (hex) of the active entries, independent of the order in which they were loaded.
     pub fn digest(&self) -> &str {
-        self.digest.get_or_init(|| {
-            let sum = self.sum.iter().fold(Sha256::new(), |hash, lane| hash.chain_update(lane.to_le_bytes()));
-            finish(sum.chain_update((self.active.len() as u64).to_le_bytes()))
-        })
+        self.digest.get_or_init(|| self.sum.digest())
     }
-}
-
-/// The term of an entry in the sum: its hash as four numbers.
-fn term(id: &str, digest: &str) -> [u64; 4] {
-    let hash = Sha256::new().chain_update(id).chain_update(" ").chain_update(digest).finalize();
-    let (numbers, _) = hash.as_slice().as_chunks::<8>();
-    let mut term = [0; 4];
-    term.iter_mut().zip(numbers).for_each(|(lane, number)| *lane = u64::from_le_bytes(*number));
-    term
-}
-
-fn lanes(a: [u64; 4], b: [u64; 4], with: fn(u64, u64) -> u64) -> [u64; 4] {
-    let mut out = a;
-    out.iter_mut().zip(b).for_each(|(lane, b)| *lane = with(*lane, b));
-    out
 }
 
 fn drop_from(map: &mut HashMap<String, Vec<Arc<Entry>>>, key: &str, id: &str) {

@@ -12,6 +12,7 @@
 //! The vector index is derived data: if its file is deleted or damaged, nothing is lost, and recalls scan all vectors.
 //! A memory miss never means safe. This module calls no embedder; callers pass vectors.
 
+mod demand;
 mod entry;
 mod error;
 mod forget;
@@ -25,6 +26,7 @@ mod open;
 mod rule;
 mod seed;
 mod store;
+mod sum;
 mod tend;
 mod transfer;
 
@@ -44,6 +46,7 @@ pub(crate) use rule::Ruling;
 pub use seed::SeedReport;
 pub use transfer::{ImportAs, ImportReport};
 
+use crate::shape::{Shape, Widening};
 use index::Index;
 use live::Live;
 use open::OnMismatch;
@@ -74,6 +77,8 @@ struct Inner {
     tending: Mutex<()>,
     /// Most vectors for which a recall scans exactly, without the graph.
     exact_max: usize,
+    /// Entries are not loaded until something needs all of them (`demand.rs`).
+    on_demand: bool,
 }
 
 /// An entry that is similar to a query.
@@ -101,6 +106,16 @@ impl Memory {
     pub fn open(path: &Path, embedder_id: &str, dimensions: usize) -> Result<Self> {
         let embedder = embedder(embedder_id, dimensions)?;
         Self::from_store(Store::open(path, Some(embedder), OnMismatch::Refuse)?, EXACT_MAX)
+    }
+
+    /// Opens the memory for a process that judges one action and ends: entries are read as they are needed
+    /// (`demand.rs`). [`Memory::load`] loads them.
+    ///
+    /// # Errors
+    /// As [`Memory::open`]; an entry that is damaged is found when it is read.
+    pub fn open_on_demand(path: &Path, embedder_id: &str, dimensions: usize) -> Result<Self> {
+        let embedder = embedder(embedder_id, dimensions)?;
+        Self::new(Store::open(path, Some(embedder), OnMismatch::Refuse)?, EXACT_MAX, true)
     }
 
     /// Opens the memory with the embedder recorded in the file, if any: for commands that embed nothing, and for an
@@ -131,6 +146,10 @@ impl Memory {
     }
 
     fn from_store(store: Store, exact_max: usize) -> Result<Self> {
+        Self::new(store, exact_max, false)
+    }
+
+    fn new(store: Store, exact_max: usize, on_demand: bool) -> Result<Self> {
         let index = store.embedder().map(|e| Index::new(e.dimensions));
         let memory = Self {
             inner: Arc::new(Inner {
@@ -140,9 +159,12 @@ impl Memory {
                 fresh_until: AtomicU64::new(0),
                 tending: Mutex::new(()),
                 exact_max,
+                on_demand,
             }),
         };
-        memory.reload()?;
+        if !on_demand {
+            memory.reload()?;
+        }
         Ok(memory)
     }
 
@@ -166,6 +188,9 @@ impl Memory {
     /// # Errors
     /// If changes by another process cannot be loaded.
     pub fn triggered<V: AsRef<str>, C: AsRef<str>>(&self, effects: &[(V, C)]) -> Result<Vec<Arc<Entry>>> {
+        if self.reads_on_demand() {
+            return self.read_triggered(effects);
+        }
         self.refresh()?;
         let live = self.live();
         let mut found: Vec<Arc<Entry>> = Vec::new();
@@ -183,12 +208,42 @@ impl Memory {
     /// # Errors
     /// If changes by another process cannot be loaded.
     pub fn approval(&self, signature: &str, now_ms: i64) -> Result<Option<Arc<Entry>>> {
-        self.refresh()?;
+        self.held(signature, now_ms, |approval| approval.widening.is_none())
+    }
+
+    /// A widened approval that admits an action with this outline and shape. As [`Memory::approval`].
+    ///
+    /// # Errors
+    /// If changes by another process cannot be loaded.
+    pub fn widened(&self, outline: &str, shape: &Shape, now_ms: i64) -> Result<Option<Arc<Entry>>> {
+        let admits = |widening: &Widening| widening.admits(shape);
+        self.held(outline, now_ms, |approval| approval.widening.as_ref().is_some_and(admits))
+    }
+
+    fn held(&self, bound: &str, now_ms: i64, covers: impl Fn(&Approval) -> bool) -> Result<Option<Arc<Entry>>> {
         // a clock that goes back renews no approval
-        let now_ms = now_ms.max(self.inner.store.with_reader(store::latest_decision)?);
+        let latest = || self.inner.store.with_reader(store::latest_decision);
+        let holds = |e: &&Arc<Entry>, now_ms| {
+            e.approval.as_ref().is_some_and(|a| a.holds(e.created_ms, now_ms) && covers(a))
+                && e.status == Status::Active
+        };
+        if self.reads_on_demand() {
+            let (found, now_ms) = (self.read_bound(bound)?, now_ms.max(latest()?));
+            return Ok(found.iter().find(|e| holds(e, now_ms)).cloned());
+        }
+        self.refresh()?;
+        let now_ms = now_ms.max(latest()?);
         let live = self.live();
-        let holds = |e: &&Arc<Entry>| e.approval.as_ref().is_some_and(|a| a.holds(e.created_ms, now_ms));
-        Ok(live.of_signature(signature).iter().find(holds).cloned())
+        Ok(live.of_signature(bound).iter().find(|e| holds(e, now_ms)).cloned())
+    }
+
+    /// What people widened and is still in use.
+    ///
+    /// # Errors
+    /// If changes by another process cannot be loaded.
+    pub fn widenings(&self) -> Result<Vec<Widening>> {
+        self.refresh()?;
+        Ok(self.live().approvals().filter_map(|approval| approval.widening.clone()).collect())
     }
 
     /// Active entries that similarity search cannot find because they have no vector of this embedder, sorted by id.
@@ -226,12 +281,21 @@ impl Memory {
     /// Whether anything can be recalled by similarity.
     #[must_use]
     pub fn has_vectors(&self) -> bool {
+        if self.reads_on_demand() {
+            let sql = "SELECT EXISTS (SELECT 1 FROM embedding)";
+            // if it cannot be read, the recall will say so
+            let any = self.inner.store.with_reader(|c| Ok(c.query_row(sql, [], |row| row.get(0))?));
+            return any.unwrap_or(true);
+        }
         self.live().index.as_ref().is_some_and(|index| index.len() > 0)
     }
 
     /// Number of transactions of all processes that have changed an entry, as far as loaded.
     #[must_use]
     pub fn version(&self) -> u64 {
+        if self.reads_on_demand() {
+            return self.inner.store.with_reader(store::memory_version).unwrap_or_default();
+        }
         self.live().seen
     }
 
@@ -239,6 +303,10 @@ impl Memory {
     /// digest. It distinguishes states; it does not authenticate them.
     #[must_use]
     pub fn digest(&self) -> String {
+        if self.reads_on_demand() {
+            // no answer is bound to a digest that cannot be read
+            return self.read_digest().unwrap_or_else(|_| format!("unreadable {}", ulid::Ulid::new()));
+        }
         self.live().digest().to_owned()
     }
 

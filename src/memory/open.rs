@@ -3,6 +3,7 @@
 //! 1. [`Store::open`] creates the file (mode 0600), or verifies that it is a memory: application id, schema, embedder.
 //! 2. It opens two connections: one writes, the other sees everything that any process has committed.
 
+use super::demand;
 use super::error::MemoryError;
 use super::store::{Embedder, Store, signed};
 use crate::store::Format;
@@ -19,7 +20,7 @@ const READ_WAIT: Duration = Duration::from_millis(250);
 const FORMAT: Format = Format {
     name: "memory",
     application: APPLICATION_ID,
-    migrations: &[include_str!("schema.sql")],
+    migrations: &[include_str!("schema.sql"), concat!(include_str!("schema-2.sql"), include_str!("derived.sql"))],
     pragmas: "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;",
     folder: false,
     wait: Duration::from_secs(2),
@@ -66,7 +67,10 @@ fn initialise(
     on_mismatch: OnMismatch,
 ) -> Result<(String, Option<Embedder>)> {
     let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    tx.execute("INSERT OR IGNORE INTO meta VALUES (1, ?1, NULL, NULL, 0)", [ulid::Ulid::new().to_string()])?;
+    tx.execute(
+        "INSERT OR IGNORE INTO meta (id, identity, memory_version) VALUES (1, ?1, 0)",
+        [ulid::Ulid::new().to_string()],
+    )?;
     let (identity, id, dimensions) = tx.query_row("SELECT identity, embedder, dimensions FROM meta", [], |r| {
         Ok((r.get::<_, String>(0)?, r.get::<_, Option<String>>(1)?, r.get::<_, Option<i64>>(2)?))
     })?;
@@ -83,6 +87,9 @@ fn initialise(
             Some(given)
         }
     };
+    if demand::sum(&tx)?.is_none() {
+        demand::compute_sum(&tx)?;
+    }
     tx.commit()?;
     Ok((identity, embedder))
 }

@@ -14,8 +14,8 @@ const CONDITION: usize = 512 * 1024;
 /// A rule as it shall be kept.
 #[derive(Debug)]
 pub(crate) struct Ruling {
-    /// The entry of which it is the next version; `None` for a new one.
-    pub entry: Option<String>,
+    /// The entry of which it is the next version, and the version from which it was made; `None` for a new one.
+    pub entry: Option<(String, u64)>,
     /// The paraphrase of the first report.
     pub key: Key,
     /// The check that it answers.
@@ -33,7 +33,8 @@ pub(crate) struct Ruling {
 }
 
 impl Memory {
-    /// Keeps a rule, as a new entry or as the next version of one.
+    /// Keeps a rule, as a new entry or as the next version of one. If somebody else changed that one meanwhile, it becomes
+    /// a new entry, so that neither change is lost.
     ///
     /// # Errors
     /// [`MemoryError::Refused`] if the entry was withdrawn or holds something else.
@@ -45,7 +46,11 @@ impl Memory {
         let secrets = Secrets::default();
         let clean = |text: &str| secrets.redact(text).into_owned();
         self.write(|w| {
-            let mut entry = match &ruling.entry {
+            let head = ruling.entry.as_ref().map(|(id, version)| Ok::<_, MemoryError>((w.head(id)?.entry, *version)));
+            let head = head.transpose()?;
+            let next = head.filter(|(entry, version)| entry.version == *version).map(|(entry, _)| entry);
+            let what = if next.is_some() { "revise" } else { "learn" };
+            let mut entry = match next {
                 None => {
                     let provenance = Provenance {
                         taught_by: ruling.source.clone(),
@@ -58,8 +63,7 @@ impl Memory {
                     entry.status = Status::Active;
                     entry
                 }
-                Some(id) => {
-                    let entry = w.head(id)?.entry;
+                Some(entry) => {
                     if entry.status != Status::Active || entry.condition.is_none() {
                         return Err(Refusal::Withdrawn.into());
                     }
@@ -69,7 +73,6 @@ impl Memory {
             entry.checks = vec![LearnedCheck { definition: clean(&ruling.check.definition), ..ruling.check }];
             entry.triggers = ruling.triggers;
             entry.condition = Some(ruling.condition);
-            let what = if ruling.entry.is_some() { "revise" } else { "learn" };
             w.put(entry, &Vector::Keep(None), &ruling.source, what)
         })
     }

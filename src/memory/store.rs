@@ -7,7 +7,8 @@
 //! 4. [`Store::changes`] reads the changes after a memory version, in one snapshot. [`Store::moved`] is a cheap test
 //!    (`PRAGMA data_version`) whether another process has written at all.
 
-use super::entry::Entry;
+use super::demand;
+use super::entry::{Entry, Status};
 use super::error::MemoryError;
 use crate::digest::finish;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
@@ -252,6 +253,8 @@ impl Write<'_> {
     pub fn put(&mut self, mut entry: Entry, vector: &Vector<'_>, who: &str, what: &str) -> Result<Entry> {
         let sql = "SELECT version FROM entry_head WHERE entry = ?1";
         let parent: Option<i64> = self.tx.prepare_cached(sql)?.query_row([&entry.id], |r| r.get(0)).optional()?;
+        let before =
+            parent.map(|_| self.head(&entry.id)).transpose()?.filter(|head| head.entry.status == Status::Active);
         entry.parent = parent.map(unsigned);
         entry.version = entry.parent.unwrap_or(0) + 1;
         entry.updated_ms = self.now_ms;
@@ -279,7 +282,7 @@ impl Write<'_> {
         let stamp = signed(memory_version);
         self.tx
             .prepare_cached("INSERT INTO entry_version VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
-            .execute(params![entry.id, number, parent, stamp, self.now_ms, who, body, digest, row])?;
+            .execute(params![entry.id, number, parent, stamp, self.now_ms, who, body, &digest, row])?;
         let key_hash = entry.approval.is_none().then(|| entry.key.hash());
         self.tx.prepare_cached("INSERT OR REPLACE INTO entry_head VALUES (?1, ?2, ?3, ?4, ?5)")?.execute(params![
             entry.id,
@@ -288,6 +291,7 @@ impl Write<'_> {
             key_hash,
             stamp
         ])?;
+        demand::derive(&self.tx, before.as_ref(), &entry, &digest)?;
         self.event(who, what, Some(&entry), "")?;
         Ok(entry)
     }

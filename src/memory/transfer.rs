@@ -96,6 +96,8 @@ impl Memory {
                     entry.status = Status::Proposed;
                 }
                 entry.authority = Authority::Learned;
+                // who confirmed it did not see what is done here
+                entry.condition.iter_mut().for_each(|condition| condition.confirmed = false);
                 w.put(entry, &Vector::Keep(None), who, "import")?;
                 report.added += 1;
             }

@@ -82,7 +82,8 @@ impl Sessions {
         }
         let asked = decision == Decision::Ask && call.on_ask == OnAsk::Person;
         let origin = call.actions.first().map(origin).unwrap_or_default();
-        let open = Open { author: call.author, asked, footprint, origin };
+        let verdict = gravest.as_ref().filter(|_| asked).map(|verdict| verdict.id.clone()).unwrap_or_default();
+        let open = Open { author: call.author, asked, verdict, footprint, origin };
         let id = call.id.or_else(|| gravest.as_ref().map(|verdict| verdict.id.as_str())).unwrap_or_default().to_owned();
         let what = call.actions.first().map_or(Cow::Borrowed(call.name), Action::text).into_owned();
         let digest = match call.actions {

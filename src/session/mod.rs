@@ -40,6 +40,7 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -117,6 +118,9 @@ struct Open {
     author: Option<Author>,
     /// A person was asked about it: that it was made means that the person agreed.
     asked: bool,
+    /// Id of the verdict that asked; empty if none did.
+    #[serde(default)]
+    verdict: String,
     footprint: Footprint,
     /// What was called, with its arguments: the origin of what it returns.
     #[serde(default)]
@@ -148,7 +152,8 @@ impl Open {
         self.footprint.join(other.footprint);
         let anyone = [self.author, other.author].contains(&Some(Author::Anyone));
         let author = if anyone { Some(Author::Anyone) } else { self.author.or(other.author) };
-        Self { author, asked: self.asked && other.asked, footprint: self.footprint, origin: other.origin }
+        let (asked, verdict) = (self.asked && other.asked, self.verdict);
+        Self { author, asked, verdict, footprint: self.footprint, origin: other.origin }
     }
 }
 
@@ -196,6 +201,18 @@ impl Sessions {
         rows.commit(self.age)
     }
 
+    /// Ids of the verdicts that asked about calls which the users of hosts then let run, in all sessions on record.
+    ///
+    /// # Errors
+    /// [`SessionError`]
+    pub fn permitted(&self) -> Result<BTreeSet<String>, SessionError> {
+        let kind: &str = Kind::Permitted.into();
+        let database = self.database();
+        let mut rows = database.prepare_cached("SELECT text FROM seen WHERE kind = ?1")?;
+        let found = rows.query_map([kind], |row| row.get(0))?;
+        Ok(found.collect::<Result<_, _>>()?)
+    }
+
     /// Records that the agent has read a text, outside of a call or as part of one that goes on.
     ///
     /// # Errors
@@ -232,6 +249,9 @@ impl Sessions {
             }
             for place in open.footprint.places.iter().filter(|_| open.asked) {
                 rows.add(Kind::Place, "", place)?;
+            }
+            if open.asked && !open.verdict.is_empty() {
+                rows.add(Kind::Permitted, "", &open.verdict)?;
             }
             origin = open.origin;
         }

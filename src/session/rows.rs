@@ -35,6 +35,8 @@ pub(super) enum Kind {
     Made,
     /// A place that a person has agreed to send data to.
     Place,
+    /// The id of a verdict that asked about a call which the host's user then let run.
+    Permitted,
 }
 
 impl Kind {
@@ -43,7 +45,7 @@ impl Kind {
             Self::Observation | Self::Local => TEXTS,
             // credentials that were read stay on record
             Self::Held => usize::MAX,
-            Self::Prompt | Self::Order | Self::LocalOrder | Self::Made | Self::Place => ROWS,
+            Self::Prompt | Self::Order | Self::LocalOrder | Self::Made | Self::Place | Self::Permitted => ROWS,
         }
     }
 }

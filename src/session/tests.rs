@@ -17,7 +17,7 @@ fn opened() -> (tempfile::TempDir, Sessions) {
 
 fn call(author: Author, secrets: bool) -> Open {
     let footprint = Footprint { secrets, ..Footprint::default() };
-    Open { author: Some(author), asked: false, footprint, origin: String::new() }
+    Open { author: Some(author), asked: false, verdict: String::new(), footprint, origin: String::new() }
 }
 
 fn unread(sessions: &Sessions, session: &str) -> Option<String> {

@@ -2,12 +2,16 @@
 
 use super::{Event, Family, Honest, Literal, Pattern, Slot, induce, of};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of reports from which on a rule is not widened by fewer than half as many.
 const MANY: usize = 3;
+/// Most reports of one person that count.
+const OF_ONE: usize = 3;
 /// Most examples, and most counterexamples, that a condition keeps.
 const EXAMPLES: usize = 32;
+/// Most words of an exception that a sentence shows.
+const EXCEPTED: usize = 4;
 
 /// One action that was reported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +66,13 @@ impl Condition {
     /// alone. A few reports do not widen a rule that many stand behind.
     #[must_use]
     pub(crate) fn merged(&self, other: &Self, honest: &Honest) -> Option<(Self, i32)> {
+        // what a narrowed rule covers already leaves its exceptions alone
+        if !self.against.is_empty() && other.examples.iter().all(|example| self.matches(&example.events)) {
+            let mut more = self.clone();
+            more.examples.extend(other.examples.iter().take(EXAMPLES.saturating_sub(self.examples.len())).cloned());
+            more.keep_covered([other]);
+            return Some((more, i32::MAX));
+        }
         let (most, least) = {
             let (own, others) = (self.examples.len(), other.examples.len());
             (own.max(others), own.min(others))
@@ -74,6 +85,11 @@ impl Condition {
         let (patterns, rank) = induce(&merged.examples, &merged.honest(honest))?;
         // the first reports stay, so that later ones cannot push them out
         merged.examples.truncate(EXAMPLES);
+        // two rules that trouble nobody do not become one that does
+        let troubles = |pattern: &Pattern| !honest.is_quiet(pattern);
+        if patterns.first().is_some_and(troubles) && !self.patterns.iter().chain(&other.patterns).any(troubles) {
+            return None;
+        }
         let known = |pattern: &Pattern| self.patterns.iter().chain(&other.patterns).any(|known| known == pattern);
         let widens = !patterns.first().is_some_and(known);
         merged.patterns = patterns;
@@ -135,9 +151,15 @@ impl Condition {
         let mut kept = Self { against: self.against.clone(), ..Self::default() };
         kept.examples = self.examples.iter().filter(|example| !repeats(example)).cloned().collect();
         if kept.against.len() < EXAMPLES {
-            kept.against.push(wrong);
+            kept.against.push(wrong.clone());
         }
         let honest = kept.honest(honest);
+        if let Some((patterns, _)) = induce(&kept.examples, &honest) {
+            return Self { patterns, ..kept };
+        }
+        if let Some(patterns) = self.excepting(&wrong, &kept.examples) {
+            return Self { patterns, confirmed: self.confirmed, ..kept };
+        }
         let mut parts: Vec<(Vec<Example>, Vec<Pattern>)> = Vec::new();
         for example in &kept.examples {
             let joined = parts.iter_mut().find_map(|(examples, patterns)| {
@@ -155,6 +177,24 @@ impl Condition {
         kept
     }
 
+    /// Its patterns with a counterexample as an exception; `None` if it has nothing that the examples lack.
+    fn excepting(&self, wrong: &Example, examples: &[Example]) -> Option<Vec<Pattern>> {
+        let mut patterns = self.patterns.clone();
+        for pattern in &mut patterns {
+            let reported = examples.iter().flat_map(|example| &example.events);
+            let known: BTreeSet<Literal> =
+                reported.filter(|event| pattern.matches(event)).flat_map(|event| event.literals.clone()).collect();
+            for event in wrong.events.iter().filter(|event| pattern.matches(event)).collect::<Vec<_>>() {
+                let own: BTreeSet<Literal> = event.literals.difference(&known).cloned().collect();
+                if own.is_empty() || event.more {
+                    return None;
+                }
+                pattern.unless.push(own);
+            }
+        }
+        (!examples.is_empty()).then_some(patterns)
+    }
+
     /// Whether one of the events is covered.
     #[must_use]
     pub(crate) fn matches(&self, events: &[Event]) -> bool {
@@ -168,14 +208,48 @@ impl Condition {
         reported.any(|known| events.iter().any(|event| event == known || event.is_within(known)))
     }
 
-    /// Whether enough independent reports stand behind it to stop an action without a question: the lower end of the
-    /// 95 % interval of a Beta posterior (one report and one false alarm counted before any came) is above one half.
+    /// Whether it would be as wide without the reports of any one person: two or more others remain, and they have no target,
+    /// subcommand or tool in common that its patterns do not name.
+    fn stands_without_any(&self) -> bool {
+        let people: BTreeSet<&str> = self.examples.iter().map(|example| example.by.as_str()).collect();
+        people.iter().all(|person| {
+            let others = self.examples.iter().filter(|example| example.by != **person);
+            let covered: Vec<&Event> =
+                others.filter_map(|example| example.events.iter().find(|event| self.covers(event))).collect();
+            let Some((first, rest)) = covered.split_first().filter(|(_, rest)| !rest.is_empty()) else { return false };
+            let shared =
+                first.literals.iter().filter(|literal| rest.iter().all(|event| event.literals.contains(literal)));
+            let wide = |literal: &&Literal| {
+                matches!(literal.0, Slot::First | Slot::At | Slot::Named | Slot::Tool)
+                    && !self.patterns.iter().flat_map(|pattern| &pattern.literals).any(|own| own.1 == literal.1)
+            };
+            shared.filter(wide).next().is_none()
+        })
+    }
+
+    /// The reports that count: the same action once, and of one person no more than [`OF_ONE`].
+    fn support(&self) -> u64 {
+        let mut of: BTreeMap<&str, Vec<&[Event]>> = BTreeMap::new();
+        for example in &self.examples {
+            let own = of.entry(&example.by).or_default();
+            if own.len() < OF_ONE && !own.contains(&example.events.as_slice()) {
+                own.push(&example.events);
+            }
+        }
+        of.values().map(|own| own.len() as u64).sum()
+    }
+
+    /// Whether enough independent reports stand behind it to stop an action without a question, whoever's are left out: the
+    /// lower end of the 95 % interval of a Beta posterior (one report and one false alarm counted before any came) is above one half.
     #[must_use]
     pub fn is_firm(&self) -> bool {
         if self.confirmed {
             return true;
         }
-        let (reports, alarms) = (self.examples.len() as u64, self.against.len() as u64);
+        if !self.stands_without_any() {
+            return false;
+        }
+        let (reports, alarms) = (self.support(), self.against.len() as u64);
         let all = reports + alarms + 1;
         // P(p <= 1/2) of Beta(reports + 1, alarms + 1) is a tail of the binomial distribution
         let mut ways = 1.0_f64;
@@ -217,6 +291,19 @@ impl Condition {
 
 /// A pattern in words.
 fn sentence(pattern: &Pattern) -> String {
+    let mut said = covered(pattern);
+    for one in &pattern.unless {
+        let named = one.iter().filter(|literal| !matches!(literal.0, Slot::Below | Slot::Does | Slot::Kind));
+        let words: Vec<&str> = named.map(|literal| literal.1.as_str()).take(EXCEPTED).collect();
+        let ways: Vec<&str> = of(one, Slot::How).chain(of(one, Slot::Does)).take(1).collect();
+        let (how, what) = if words.is_empty() { ("to", ways) } else { ("with", words) };
+        said.push_str(&format!(", except {how} {}", what.join(" and ")));
+    }
+    said
+}
+
+/// What a pattern covers but for its exceptions, in words.
+fn covered(pattern: &Pattern) -> String {
     let all = |slot: Slot| of(&pattern.literals, slot).collect::<Vec<_>>();
     let list = |slot: Slot| all(slot).join(" and ");
     let does = all(Slot::Does).into_iter().find(|verb| *verb != "act");
@@ -236,7 +323,11 @@ fn sentence(pattern: &Pattern) -> String {
             };
             [verb, &what, &place].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
         }
-        Family::Thing => format!("{} the {} {}", does.unwrap_or("touch"), list(Slot::Kind), list(Slot::At)),
+        Family::Thing => {
+            let (kind, within) = (list(Slot::Kind), list(Slot::Below));
+            let name = if all(Slot::At).is_empty() { format!("in {within}") } else { list(Slot::At) };
+            format!("{} the {kind} {name}", does.unwrap_or("touch"))
+        }
         Family::Call => {
             let tool = list(Slot::Tool);
             let name = match does {
@@ -250,8 +341,11 @@ fn sentence(pattern: &Pattern) -> String {
         Family::Mention => format!("{} {}", does.unwrap_or("act on"), list(Slot::Word)),
         Family::Command | Family::Plain => {
             let first: Vec<&str> = all(Slot::First);
-            let words = all(Slot::Word).into_iter().filter(|word| !first.contains(word));
-            let with: Vec<&str> = first.iter().copied().chain(words).chain(all(Slot::Option)).collect();
+            let pairs = all(Slot::Pair);
+            let paired = |word: &str| pairs.iter().any(|pair| pair.split(' ').any(|one| one == word));
+            let words = all(Slot::Word).into_iter().filter(|word| !first.contains(word) && !paired(word));
+            let first = first.iter().copied().filter(|word| !paired(word));
+            let with: Vec<&str> = first.chain(pairs.iter().copied()).chain(words).chain(all(Slot::Option)).collect();
             let program = list(Slot::Program);
             if with.is_empty() {
                 format!("run {program}")

@@ -60,12 +60,21 @@ pub(crate) fn events(action: &Action, queries: &[EffectFacts], commands: &[Vec<S
     for query in queries {
         match query.kind {
             Kind::Path => found.extend(place(query)),
-            kind => found.extend(thing(query.verb, &query.operation, kind, &query.name)),
+            kind if !is_general(&query.name, commands) => {
+                found.extend(thing(query.verb, &query.operation, kind, &query.name))
+            }
+            _ => {}
         }
     }
     let mention = mention(queries, &found);
     let mut seen = HashSet::new();
     mention.into_iter().chain(found).filter(|event| seen.insert(event.clone())).collect()
+}
+
+/// Whether the name of a target is that of its kind alone, such as `image`, which the commands do not name.
+fn is_general(name: &str, commands: &[Vec<String>]) -> bool {
+    let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase());
+    plain && !commands.is_empty() && !commands.iter().flatten().any(|word| word.to_lowercase().contains(name))
 }
 
 /// An effect on a path.
@@ -80,6 +89,9 @@ fn place(query: &EffectFacts) -> Option<Event> {
         Literal(Slot::At, path.to_owned()),
         Literal(Slot::Below, path.to_owned()),
     ]);
+    if group(query.verb) == CHANGE {
+        literals.insert(Literal(Slot::How, query.verb.as_str().to_owned()));
+    }
     let above = path.match_indices('/').filter(|(at, _)| *at > 0).take(ABOVE).filter_map(|(at, _)| path.get(..at));
     literals.extend(above.map(|folder| Literal(Slot::Below, folder.to_owned())));
     if query.is_prefix {
@@ -136,6 +148,14 @@ fn thing(verb: Verb, operation: &str, kind: Kind, name: &str) -> Option<Event> {
         _ => None,
     };
     literals.extend(table.map(|table| Literal(Slot::At, table.to_owned())));
+    // the schema of a table
+    if let (Kind::Table | Kind::Column, Some((above, _))) = (kind, name.rsplit_once('.')) {
+        let above = if kind == Kind::Column { above.rsplit_once('.').map(|(schema, _)| schema) } else { Some(above) };
+        literals.extend(above.map(|schema| Literal(Slot::Below, schema.to_owned())));
+    }
+    // a host without its domain
+    let label = name.split('.').next().filter(|label| kind == Kind::Host && super::induce::is_telling(label));
+    literals.extend(label.map(|label| Literal(Slot::At, label.to_owned())));
     let kind = if kind == Kind::Column { Kind::Table } else { kind };
     literals.insert(Literal(Slot::Kind, kind.as_str().to_owned()));
     let name = if kind == Kind::Service { name.trim_end_matches(".service").to_owned() } else { name };
@@ -152,12 +172,20 @@ fn thing(verb: Verb, operation: &str, kind: Kind, name: &str) -> Option<Event> {
 fn mention(queries: &[EffectFacts], events: &[Event]) -> Option<Event> {
     let acting = queries.iter().filter(|query| !is_look(query.verb)).map(|query| group(query.verb).to_owned());
     let mut literals: BTreeSet<Literal> = acting.map(|verb| Literal(Slot::Does, verb)).collect();
+    let touched = |looks: bool| -> HashSet<String> {
+        let of = queries.iter().filter(|query| query.kind != Kind::Path && is_look(query.verb) == looks);
+        of.map(|query| query.name.to_lowercase()).collect()
+    };
+    let (looked, acted) = (touched(true), touched(false));
+    // what an action only looks at, while it acts on something else
+    let only_looked = |word: &String| looked.contains(word) && !acted.contains(word);
     for event in events {
         let named = event.literals.iter().filter_map(|literal| match literal.0 {
             Slot::Word | Slot::Value => Some(literal.1.to_lowercase()),
             Slot::At if event.family == Family::Thing => Some(literal.1.clone()),
             _ => None,
         });
+        let named = named.filter(|word| !only_looked(word));
         literals.extend(named.map(|word| Literal(Slot::Word, word)));
         let called = event.family == Family::Call;
         let does = event.of(Slot::Does).filter(|does| called && !does.starts_with("read") && !does.starts_with("list"));
@@ -188,7 +216,7 @@ fn is_look(verb: Verb) -> bool {
 }
 
 /// Whether the text of an argument is a statement of a database.
-fn is_statement(text: &str) -> bool {
+pub(super) fn is_statement(text: &str) -> bool {
     const BEGINS: [&str; 11] =
         ["alter", "begin", "create", "delete", "drop", "insert", "merge", "select", "truncate", "update", "with"];
     let first =

@@ -17,6 +17,10 @@ const DEPTH: usize = 2;
 const MANY: usize = 3;
 /// Fewest characters of a value that says something by itself.
 const TELLING: usize = 3;
+/// Most words that examples have in common.
+const TOGETHER: usize = 8;
+/// Most ways that a pattern leaves out because honest actions did the same to its target in them.
+const WAYS: usize = 3;
 
 /// What the examples have in common.
 struct Common<'e> {
@@ -26,6 +30,8 @@ struct Common<'e> {
     firsts: BTreeSet<&'e str>,
     /// The words of the shortest name of a tool.
     shortest: usize,
+    /// What they do, and how.
+    ways: BTreeSet<&'e Literal>,
     /// Number of examples.
     count: usize,
 }
@@ -34,7 +40,7 @@ struct Common<'e> {
 /// If many examples name one thing that honest actions do not, the same done to it in any other way belongs to it, too.
 pub(crate) fn induce(examples: &[Example], honest: &Honest) -> Option<(Vec<Pattern>, i32)> {
     let (first, rest) = examples.split_first()?;
-    let mut best: Option<(Pattern, i32, usize)> = None;
+    let mut best: Option<(Pattern, (bool, i32), usize)> = None;
     let mut mention = None;
     for event in &first.events {
         let mut common = Common::of(event);
@@ -44,7 +50,7 @@ pub(crate) fn induce(examples: &[Example], honest: &Honest) -> Option<(Vec<Patte
         let Some(pattern) = common.pattern(honest) else { continue };
         // the deepest place; of several commands, the outermost
         let size = if pattern.family == Family::Place { common.literals.len() } else { 0 };
-        let rank = rank(&pattern);
+        let rank = (honest.is_quiet(&pattern), rank(&pattern));
         if pattern.family == Family::Mention {
             mention = Some(pattern.clone());
         }
@@ -52,7 +58,7 @@ pub(crate) fn induce(examples: &[Example], honest: &Honest) -> Option<(Vec<Patte
             best = Some((pattern, rank, size));
         }
     }
-    best.map(|(pattern, rank, _)| {
+    best.map(|(pattern, (_, rank), _)| {
         let mention = mention.filter(|mention| *mention != pattern);
         (std::iter::once(pattern).chain(mention).collect(), rank)
     })
@@ -63,13 +69,14 @@ pub(super) fn alone(example: &Example, honest: &Honest) -> Vec<Pattern> {
     let mut found: Vec<Pattern> = example.events.iter().filter_map(|event| Common::of(event).pattern(honest)).collect();
     if found.is_empty() {
         // everything that it did was done before: what was reported counts more than that nobody reported it then
-        let whole = |event: &Event| Pattern { family: event.family, literals: event.literals.clone() };
+        let whole = |event: &Event| Pattern::new(event.family, event.literals.clone());
         let names = [Slot::At, Slot::Named, Slot::Word, Slot::Value, Slot::Tool];
         let named = |event: &&Event| {
             event.family != Family::Mention && event.literals.iter().any(|literal| names.contains(&literal.0))
         };
         found = example.events.iter().filter(named).map(whole).collect();
     }
+    let rank = |pattern: &Pattern| (honest.is_quiet(pattern), rank(pattern));
     let most = found.iter().map(rank).max().unwrap_or_default();
     let mut kept: Vec<Pattern> = Vec::new();
     for pattern in found.into_iter().filter(|pattern| rank(pattern) == most) {
@@ -86,6 +93,7 @@ fn rank(pattern: &Pattern) -> i32 {
     let kind = |kinds: &[&str]| kinds.iter().any(|kind| has(Slot::Kind, kind));
     match pattern.family {
         Family::Thing if kind(&["table", "column", "database"]) && has(Slot::Does, super::CHANGE) => 8,
+        Family::Place if of(&pattern.literals, Slot::At).any(is_project) => 2,
         Family::Place if has(Slot::Does, super::CHANGE) => 7,
         Family::Thing if kind(&["table", "column", "database"]) => 6,
         Family::Call => 5,
@@ -94,8 +102,8 @@ fn rank(pattern: &Pattern) -> i32 {
         Family::Command => 3,
         Family::Place => 2,
         Family::Plain => 1,
-        Family::Thing => 0,
-        Family::Mention => -1,
+        Family::Mention => 0,
+        Family::Thing => -1,
     }
 }
 
@@ -106,6 +114,7 @@ impl<'e> Common<'e> {
             literals: event.literals.clone(),
             firsts: event.of(Slot::First).collect(),
             shortest: event.of(Slot::Tool).count(),
+            ways: event.literals.iter().filter(|literal| is_way(literal)).collect(),
             count: 1,
         }
     }
@@ -122,6 +131,7 @@ impl<'e> Common<'e> {
         let Some((both, event)) = best else { return false };
         self.literals = both;
         self.firsts.extend(event.of(Slot::First));
+        self.ways.extend(event.literals.iter().filter(|literal| is_way(literal)));
         self.shortest = self.shortest.min(event.of(Slot::Tool).count());
         self.count += 1;
         !self.literals.is_empty()
@@ -136,11 +146,32 @@ impl<'e> Common<'e> {
             Family::Command | Family::Plain => self.command(honest),
             Family::Mention => self.mention(honest),
         };
-        let patterns = wider.into_iter().map(|literals| Pattern { family: self.family, literals });
-        let covers = |pattern: &Pattern, record: &[Event]| record.iter().any(|event| pattern.matches(event));
-        let free: Vec<Pattern> = patterns.filter(|pattern| !covers(pattern, &honest.passed)).collect();
-        let quiet = free.iter().find(|pattern| !covers(pattern, &honest.asked));
+        let patterns = wider.into_iter().map(|literals| Pattern::new(self.family, literals));
+        let free: Vec<Pattern> = patterns.filter_map(|pattern| self.freed(pattern, honest)).collect();
+        let quiet = free.iter().find(|pattern| honest.is_quiet(pattern));
         quiet.or(free.first()).cloned()
+    }
+
+    /// A pattern that covers no honest event: as it is, or but for what honest actions did in other ways than the examples.
+    fn freed(&self, mut pattern: Pattern, honest: &Honest) -> Option<Pattern> {
+        let has_ways = matches!(self.family, Family::Place | Family::Thing | Family::Call);
+        let own = |event: &Event| -> BTreeSet<Literal> {
+            let ways = event.literals.iter().filter(|literal| is_way(literal) && !self.ways.contains(literal));
+            ways.filter(|_| has_ways).cloned().collect()
+        };
+        let covered = |pattern: &Pattern, record: &[Event]| -> BTreeSet<BTreeSet<Literal>> {
+            record.iter().filter(|event| pattern.matches(event)).map(own).collect()
+        };
+        let passed = covered(&pattern, &honest.passed);
+        if passed.iter().any(BTreeSet::is_empty) || passed.len() > WAYS {
+            return None;
+        }
+        pattern.unless.extend(passed);
+        // what a person was asked about is left out if it can be told
+        let mut quiet = pattern.clone();
+        quiet.unless.extend(covered(&pattern, &honest.asked).into_iter().filter(|own| !own.is_empty()));
+        let told = honest.is_quiet(&quiet) && quiet.unless.len() <= WAYS;
+        Some(if told { quiet } else { pattern })
     }
 
     fn all(&self, slot: Slot) -> BTreeSet<Literal> {
@@ -169,13 +200,26 @@ impl<'e> Common<'e> {
             }
         };
         // nothing is generalised over verbs but what is done to one place
+        if does.is_empty() && self.count >= MANY && folder.is_some_and(|folder| !is_project(folder)) {
+            found.push(below);
+            return found;
+        }
         if does.is_empty() && at.is_empty() && named.is_empty() {
             return found;
         }
-        add(&[&below]);
+        // one report says nothing of all that lies in a project
+        if self.count > 1 || !folder.is_some_and(is_project) {
+            add(&[&below]);
+        }
         if self.count == 1 {
             add(&[&at]);
             return found;
+        }
+        // a folder that many examples share by chance is that of a project
+        let telling = folder.is_some_and(|folder| self.count >= MANY && !is_project(folder));
+        if telling {
+            add(&[&below, &named]);
+            add(&[&below, &ends]);
         }
         add(&[&named]);
         let compound = ends.iter().any(|ending| ending.1.matches(['.', '_', '-']).count() > 1);
@@ -195,14 +239,24 @@ impl<'e> Common<'e> {
         let does = if does.is_empty() { BTreeSet::from([act]) } else { does };
         let same = honest.all().filter(|event| event.family == Family::Mention && does.is_subset(&event.literals));
         let known: BTreeSet<&str> = same.flat_map(|event| event.of(Slot::Word)).collect();
-        let words =
-            self.all(Slot::Word).into_iter().filter(|word| is_telling(&word.1) && !known.contains(word.1.as_str()));
+        let words = self
+            .all(Slot::Word)
+            .into_iter()
+            .filter(|word| is_telling(&word.1) && word.1.chars().count() > TELLING && !known.contains(word.1.as_str()));
         let own: BTreeSet<Literal> = words.collect();
-        if self.count < MANY || own.is_empty() { Vec::new() } else { vec![does.union(&own).cloned().collect()] }
+        if self.count < MANY {
+            return Vec::new();
+        }
+        // one word that nobody acted on; or several, on which nobody acted together
+        let named: BTreeSet<Literal> = self.all(Slot::Word).into_iter().filter(|word| is_telling(&word.1)).collect();
+        let together = (2..=TOGETHER).contains(&named.len()).then_some(&named);
+        let several = Some(&own).filter(|own| !own.is_empty()).into_iter().chain(together);
+        several.map(|words| does.union(words).cloned().collect()).collect()
     }
 
     fn thing(&self) -> Vec<BTreeSet<Literal>> {
-        if self.all(Slot::At).is_empty() { Vec::new() } else { vec![self.literals.clone()] }
+        let named = self.literals.iter().any(|literal| matches!(literal.0, Slot::At | Slot::Below));
+        if named { vec![self.literals.clone()] } else { Vec::new() }
     }
 
     fn call(&self, honest: &Honest) -> Vec<BTreeSet<Literal>> {
@@ -237,6 +291,10 @@ impl<'e> Common<'e> {
             if !own.is_empty() {
                 found.push(join(&does, &own));
             }
+            // tools of one family, with a value in common
+            if tool.len() > 1 && values.iter().any(|value| is_telling(&value.1)) {
+                found.push(join(&tool, &values));
+            }
         }
         found
     }
@@ -266,8 +324,13 @@ impl<'e> Common<'e> {
         let acts = self.all(Slot::Does);
         if !anchors.is_empty() || options && self.count > 1 {
             found.push(base.union(&own).cloned().collect());
+            found.push(base.union(&own).cloned().chain(self.all(Slot::Pair)).collect());
             found.push(base.union(&others).cloned().collect());
+            found.push(base.union(&others).cloned().chain(self.all(Slot::Pair)).collect());
         } else if self.count >= MANY && acts.is_empty() {
+            // of a program that is not known, what all of them say besides comes first
+            let said = own.iter().any(|literal| is_telling(&literal.1));
+            found.extend(said.then(|| program.union(&own).cloned().collect()));
             found.push(program);
         } else if self.count == 1 && (!others.is_empty() || acts.is_empty()) {
             // of a known program, its words say what was reported; an unknown one may have none
@@ -287,6 +350,16 @@ pub(super) fn is_telling(value: &str) -> bool {
         && value.parse::<f64>().is_err()
         && value.contains(char::is_alphabetic)
         && !["true", "false", "null"].contains(&value)
+}
+
+/// Whether a literal says what is done, or how.
+fn is_way(literal: &Literal) -> bool {
+    matches!(literal.0, Slot::Does | Slot::How | Slot::Tool)
+}
+
+/// Whether a folder lies directly in somebody's home.
+fn is_project(folder: &str) -> bool {
+    folder.rsplit_once('/').is_some_and(|(above, _)| is_home(above))
 }
 
 /// Whether a folder is somebody's home.

@@ -11,11 +11,14 @@
 //!
 //! This room knows neither memory nor policy: it turns actions into literals, and literals into patterns.
 
+mod arguments;
 mod condition;
 mod events;
 mod induce;
 mod words;
 
+pub(crate) use arguments::{EFFECTS, arguments};
+pub use arguments::{Line, Shape, Widening};
 pub(crate) use condition::Recorded;
 pub use condition::{Condition, Example};
 pub(crate) use events::{CHANGE, events, group};
@@ -30,6 +33,8 @@ use std::collections::BTreeSet;
 pub enum Slot {
     /// The verb of an effect or of a tool.
     Does,
+    /// In which way a file is changed; `Does` counts all ways as one.
+    How,
     /// The kind of a target that is no path.
     Kind,
     /// The target itself.
@@ -46,6 +51,8 @@ pub enum Slot {
     First,
     /// A word among the operands and values of a command.
     Word,
+    /// Two plain words of a command that stand side by side: often a subcommand of a subcommand.
+    Pair,
     /// An option of a command.
     Option,
     /// A word of the name of a tool or its server.
@@ -98,6 +105,9 @@ pub struct Pattern {
     pub family: Family,
     /// The literals, all of which an event must have.
     pub literals: BTreeSet<Literal>,
+    /// What false positives had beside them and no report: an event that has all of one set is not covered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unless: Vec<BTreeSet<Literal>>,
 }
 
 /// The honest side of the record.
@@ -110,6 +120,11 @@ pub(crate) struct Honest {
 }
 
 impl Honest {
+    /// Whether a pattern covers nothing that a person was asked about.
+    fn is_quiet(&self, pattern: &Pattern) -> bool {
+        !self.asked.iter().any(|event| pattern.matches(event))
+    }
+
     /// All events.
     fn all(&self) -> impl Iterator<Item = &Event> {
         self.passed.iter().chain(&self.asked)
@@ -133,7 +148,10 @@ impl Event {
 
     /// Whether it spreads to a place below its target.
     fn reaches(&self, place: &str) -> bool {
-        self.spreads && self.of(Slot::At).any(|at| at == "/" || is_below(place, at))
+        // what a wildcard leaves open ends as it says
+        let whole = self.of(Slot::Named).next().is_some();
+        let ends = || self.of(Slot::Ends).all(|ending| place.ends_with(ending));
+        self.spreads && (whole || ends()) && self.of(Slot::At).any(|at| at == "/" || is_below(place, at))
     }
 
     /// The values of a slot.
@@ -152,18 +170,36 @@ impl Pattern {
                 || literal.0 == Slot::Does && named
                 || literal.0 == Slot::Below && places().any(|at| at == literal.1 || is_below(at, &literal.1))
         };
-        self.family == other.family && self.literals.iter().all(implied)
+        let excepted = self.unless.iter().all(|one| other.unless.contains(one));
+        self.family == other.family && excepted && self.literals.iter().all(implied)
     }
 
     /// Whether an event has every literal. An event that spreads also reaches what lies below its target.
     #[must_use]
     pub(crate) fn matches(&self, event: &Event) -> bool {
         self.family == event.family
+            && !self.unless.iter().any(|one| one.is_subset(&event.literals))
             && self.literals.iter().all(|literal| {
                 event.literals.contains(literal)
                     || matches!(literal.0, Slot::At | Slot::Below) && event.reaches(&literal.1)
-                    || event.more && matches!(literal.0, Slot::First | Slot::Word | Slot::Option | Slot::Value)
+                    || matches!(literal.0, Slot::Named | Slot::Ends) && self.is_inside(event)
+                    || event.more
+                        && matches!(literal.0, Slot::First | Slot::Word | Slot::Pair | Slot::Option | Slot::Value)
             })
+    }
+}
+
+impl Pattern {
+    /// A pattern without exceptions.
+    fn new(family: Family, literals: BTreeSet<Literal>) -> Self {
+        Self { family, literals, unless: Vec::new() }
+    }
+
+    /// Whether the event reaches everything below the folder of the pattern.
+    fn is_inside(&self, event: &Event) -> bool {
+        let whole = event.spreads && event.of(Slot::Named).next().is_some();
+        let at = |folder: &str| event.of(Slot::At).any(|at| at == folder) || event.reaches(folder);
+        whole && of(&self.literals, Slot::Below).any(at)
     }
 }
 

@@ -11,6 +11,10 @@ nohup printf pushd read return set setsid sh shift sleep source stdbuf sudo test
 watch xargs zsh false echo";
 /// Longest word or value that is compared, in bytes.
 const LONGEST: usize = 1_000;
+/// Most names in one piece of code.
+const NAMES: usize = 64;
+/// Fewest letters of a stem.
+const STEM: usize = 2;
 /// Most words, or values, of one event that are compared.
 const MOST: usize = 1_000;
 
@@ -33,6 +37,9 @@ pub(super) fn command(words: &[String]) -> Option<(BTreeSet<Literal>, bool)> {
     let first = arguments.first().filter(operand).or(after.filter(operand));
     let first = first.or_else(|| arguments.iter().find(|argument| !argument.starts_with('-')).filter(operand));
     found.extend(first.map(|first| Literal(Slot::First, first.clone())));
+    let beside =
+        arguments.windows(2).take(MOST).filter(|two| two.iter().all(|word| is_plain(word) && word.len() <= LONGEST));
+    found.extend(beside.map(|two| Literal(Slot::Pair, two.join(" "))));
     let more = arguments.len() > MOST || arguments.iter().any(|argument| is_too_long(argument));
     for argument in arguments.iter().filter(|argument| argument.len() <= LONGEST).take(MOST) {
         let dashed = argument.starts_with('-') && argument.len() > 1;
@@ -84,10 +91,24 @@ fn parts(word: &str) -> impl Iterator<Item = String> {
     let word = word.trim_matches(['"', '\'']);
     let whole = word.trim_start_matches('+');
     let mut found = Vec::new();
-    if !whole.is_empty() && !whole.contains(char::is_whitespace) {
+    if !whole.is_empty() {
         found.push(whole.to_owned());
+    }
+    if !whole.is_empty() && !whole.contains(char::is_whitespace) {
         for part in whole.split([':', '=', ',']).filter(|part| !part.is_empty() && *part != whole) {
             found.push(part.to_owned());
+        }
+        // the host of an address, or the bucket
+        let address = whole.split_once("://").map(|(_, rest)| rest.split('/').next().unwrap_or(rest));
+        found.extend(address.filter(|host| !host.is_empty()).map(str::to_owned));
+        // an account at a host, and the host without its domain
+        let host = whole.split_once('@').map(|(_, host)| host.split([':', '/']).next().unwrap_or(host));
+        let dotted = whole.matches('.').count() > 1 && is_plain(&whole.replace('.', "-"));
+        let host = host.or_else(|| dotted.then_some(whole));
+        if let Some(host) = host.filter(|host| !host.is_empty()) {
+            found.push(host.to_owned());
+            let label = host.split('.').next().filter(|label| super::induce::is_telling(label));
+            found.extend(label.map(str::to_owned));
         }
         // a package with its version
         let name = whole.split(['<', '>', '=', '~', '!', '@', '^', '[', ';']).next().unwrap_or_default();
@@ -103,8 +124,22 @@ fn parts(word: &str) -> impl Iterator<Item = String> {
             });
             found.extend(pair.into_iter().flat_map(|(kind, name)| [kind.to_owned(), name.to_owned()]));
         }
+        found.extend(found.iter().filter_map(|part| stem(part)).collect::<Vec<_>>());
+    } else if whole.contains(['(', '{', ';', '=']) {
+        // names in code
+        let names =
+            whole.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| super::induce::is_telling(name));
+        found.extend(names.take(NAMES).map(str::to_owned));
     }
     found.into_iter()
+}
+
+/// What names that are numbered or dated have in common: `edition-*` of `edition-2025-03-11`.
+fn stem(name: &str) -> Option<String> {
+    let digit = name.find(|c: char| c.is_ascii_digit())?;
+    let stem = name.get(..digit)?;
+    let named = stem.chars().filter(|c| c.is_alphabetic()).count() >= STEM && stem.ends_with(['-', '_', '.', '/', '#']);
+    (named && !stem.contains(char::is_whitespace)).then(|| format!("{stem}*"))
 }
 
 /// The literals of a tool's name, its server's name and its arguments, and whether there are more.
@@ -146,7 +181,8 @@ fn said(text: &str) -> impl Iterator<Item = Literal> {
     let plain = text.trim().trim_start_matches(['#', '@']).to_lowercase();
     let name = plain.split_once('@').filter(|(name, host)| host.contains('.') && !name.contains(char::is_whitespace));
     let name = name.map(|(name, _)| name.to_owned());
-    name.into_iter().chain([plain]).filter(|value| !value.is_empty()).map(|value| Literal(Slot::Value, value))
+    let name = name.into_iter().chain(stem(&plain));
+    name.chain([plain]).filter(|value| !value.is_empty()).map(|value| Literal(Slot::Value, value))
 }
 
 #[cfg(test)]

@@ -58,6 +58,7 @@ mod table;
 mod texts;
 mod transcripts;
 mod url;
+mod widened;
 mod words;
 
 /// The real embedder, one for all tests: its files come from the user's cache, or are fetched into it.

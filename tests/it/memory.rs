@@ -224,6 +224,7 @@ fn what_is_too_long_or_empty_is_refused() {
 
 pub fn grant(signature: &str, uses: u32, expires_ms: i64) -> Grant {
     Grant {
+        widening: None,
         key: key("delete the build"),
         signature: signature.to_owned(),
         principal: "user".to_owned(),

@@ -56,7 +56,7 @@ fn what_is_not_a_memory_is_refused_and_left_alone() {
     let newer = folder.path().join("newer.db");
     made(&newer);
     Connection::open(&newer).unwrap().pragma_update(None, "user_version", 9).unwrap();
-    assert!(matches!(Memory::open(&newer, "test", 2), Err(MemoryError::NewerSchema { found: 9, known: 1, .. })));
+    assert!(matches!(Memory::open(&newer, "test", 2), Err(MemoryError::NewerSchema { found: 9, known: 2, .. })));
     let nowhere = folder.path().join("none/m.db");
     let said = Memory::open(&nowhere, "test", 2).unwrap_err().to_string();
     assert!(said.contains("none/m.db") && said.contains("ls -ld"), "{said}");
@@ -357,4 +357,70 @@ fn a_decision_is_kept_and_never_changed() {
     assert!(matches!(memory.decision("W"), Err(MemoryError::NoSuchDecision { .. })));
     let editor = Connection::open(&path).unwrap();
     assert!(editor.execute("UPDATE decision SET decision = 'allow'", []).is_err());
+}
+
+/// What the derived tables say must be what the versions say, through every kind of change.
+#[test]
+fn on_demand_a_memory_answers_as_when_it_is_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.db");
+    let memory = Memory::open(&path, "test", 2).unwrap();
+    let same = |step: &str| {
+        let (loaded, lean) = (Memory::open(&path, "test", 2).unwrap(), Memory::open_on_demand(&path, "test", 2).unwrap());
+        for name in ["a", "b", "c", "unheard of"] {
+            assert_eq!(recalled(&loaded, name), recalled(&lean, name), "{step}: {name}");
+        }
+        let found = |memory: &Memory, bound: &str| memory.approval(bound, now()).unwrap().map(|entry| entry.id.clone());
+        for bound in ["s", "t", "u"] {
+            assert_eq!(found(&loaded, bound), found(&lean, bound), "{step}: {bound}");
+        }
+        assert_eq!((loaded.digest(), loaded.version()), (lean.digest(), lean.version()), "{step}");
+        assert_eq!(loaded.has_vectors(), lean.has_vectors(), "{step}");
+        assert_eq!(loaded.active().unwrap(), lean.active().unwrap(), "{step}: it loads what it needs");
+        assert_eq!(loaded.digest(), lean.digest(), "{step}: and counts nothing twice");
+    };
+    same("empty");
+    let mut ids = Vec::new();
+    for name in ["a", "b", "c"] {
+        ids.push(memory.learn(&lesson(name, "1", vec![add("x")])).unwrap().id);
+        same(name);
+    }
+    let approval = memory.approve(&grant("s", 2, now() + 60_000)).unwrap().id;
+    memory.approve(&grant("t", 1, now() + 60_000)).unwrap();
+    same("approved");
+    memory.quarantine(&ids[0], "olga").unwrap();
+    memory.retire(&ids[1], "olga").unwrap();
+    same("withdrawn");
+    memory.activate(&ids[0], "olga").unwrap();
+    memory.rollback(&ids[1], 1, "olga").unwrap();
+    same("brought back");
+    let lean = Memory::open_on_demand(&path, "test", 2).unwrap();
+    lean.use_approval(&approval, now()).unwrap();
+    lean.learn(&lesson("a", "2", vec![add("y")])).unwrap();
+    same("changed by one that has not loaded");
+    Memory::forget(&path, &agrail::untrusted::Leak::new("delete the build").unwrap(), "olga").unwrap();
+    same("texts removed");
+}
+
+#[test]
+fn a_file_of_the_first_schema_gets_its_derived_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.db");
+    let id = made(&path);
+    let memory = Memory::open(&path, "test", 2).unwrap();
+    memory.approve(&grant("s", 2, now() + 60_000)).unwrap();
+    let digest = memory.digest();
+    drop(memory);
+    let old = Connection::open(&path).unwrap();
+    old.execute_batch(
+        "DROP TABLE recalled; DROP TABLE bound; ALTER TABLE meta DROP COLUMN terms; ALTER TABLE meta DROP COLUMN active;
+         PRAGMA user_version = 1;",
+    )
+    .unwrap();
+    drop(old);
+    let memory = Memory::open_on_demand(&path, "test", 2).unwrap();
+    assert_eq!(recalled(&memory, "a"), [id.as_str()]);
+    assert!(memory.approval("s", now()).unwrap().is_some());
+    assert_eq!(memory.digest(), digest);
+    assert!(folder.path().join("m.db.v1").exists(), "a copy of the old file is kept");
 }

@@ -32,8 +32,9 @@ impl Place {
     }
 
     async fn incidents(&self, actions: &[Action]) {
-        for action in actions {
-            self.report(action, Feedback::Incident, "olga").await;
+        for (place, action) in actions.iter().enumerate() {
+            let who = if place % 2 == 0 { "olga" } else { "piet" };
+            self.report(action, Feedback::Incident, who).await;
         }
     }
 
@@ -164,9 +165,7 @@ async fn a_false_positive_narrows_a_rule_and_can_be_taken_back() {
 #[tokio::test]
 async fn a_few_wrong_reports_do_not_widen_an_established_rule() {
     let place = Place::new();
-    for number in 0..6 {
-        place.incidents(&[shell(&format!("shipctl cancel {number}"))]).await;
-    }
+    place.incidents(&[0, 1, 2, 3, 4, 5].map(|number| shell(&format!("shipctl cancel {number}")))).await;
     place.incidents(&["shipctl show 1", "shipctl print 2 --copies 3"].map(shell)).await;
     for honest in ["shipctl list", "shipctl show 9", "shipctl print 9"] {
         assert!(!place.stops(&shell(honest)).await, "{honest}: {:?}", place.sentences());
@@ -219,4 +218,123 @@ async fn no_rule_covers_what_was_done_every_day() {
     place.incidents(&["rm out/71.log", "mv out/72.log /tmp", "touch out/73.log"].map(shell)).await;
     assert!(!place.stops(&shell("touch out/6.log")).await, "{:?}", place.sentences());
     assert!(place.stops(&shell("rm out/72.log")).await, "what was reported");
+}
+
+#[tokio::test]
+async fn one_person_alone_makes_no_rule_deny() {
+    let place = Place::new();
+    for number in 0..8 {
+        place.report(&shell(&format!("shipctl cancel {number}")), Feedback::Incident, "olga").await;
+    }
+    assert_eq!(place.decide(&shell("shipctl cancel 77")).await.0, Decision::Ask, "{:?}", place.sentences());
+    for number in [21, 22] {
+        place.report(&shell(&format!("shipctl cancel {number}")), Feedback::Incident, "piet").await;
+    }
+    assert_eq!(place.decide(&shell("shipctl cancel 77")).await.0, Decision::Deny, "{:?}", place.sentences());
+}
+
+#[tokio::test]
+async fn one_hostile_person_among_five_stops_nothing_for_good() {
+    let place = Place::new();
+    let honest = ["shipctl list", "shipctl show 4", "shipctl print 5 --copies 2"].map(shell);
+    for _ in 0..10 {
+        for action in &honest {
+            place.report(action, Feedback::Incident, "mallory").await;
+        }
+    }
+    for who in ["olga", "piet"] {
+        for number in [1, 2] {
+            place.report(&shell(&format!("shipctl cancel {who}{number}")), Feedback::Incident, who).await;
+        }
+    }
+    assert_ne!(place.decide(&shell("shipctl cancel 8")).await.0, Decision::Allow, "{:?}", place.sentences());
+    assert_eq!(place.decide(&shell("shipctl show 9")).await.0, Decision::Ask, "asked about, not denied");
+    // the others free what they need with one false positive each
+    for action in &honest {
+        let (_, id) = place.decide(action).await;
+        apply_feedback(&place.memory, &id, Feedback::FalsePositive, "olga").unwrap();
+        assert!(!place.stops(action).await, "{:?}", place.sentences());
+    }
+    assert!(place.stops(&shell("shipctl cancel 8")).await, "{:?}", place.sentences());
+}
+
+#[tokio::test]
+async fn two_reports_at_once_are_both_kept() {
+    let place = Place::new();
+    place.incidents(&["shipctl cancel 1", "shipctl cancel 2"].map(shell)).await;
+    let mut ids = Vec::new();
+    for number in 3..9 {
+        ids.push(place.decide(&shell(&format!("shipctl cancel {number}"))).await.1);
+    }
+    let threads: Vec<_> = ids
+        .into_iter()
+        .map(|id| {
+            let memory = place.memory.clone();
+            std::thread::spawn(move || drop(apply_feedback(&memory, &id, Feedback::Incident, "olga").unwrap()))
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    let reported = |rule: &Arc<Entry>| rule.condition.as_ref().unwrap().examples.clone();
+    let verdicts: std::collections::BTreeSet<String> =
+        place.rules().iter().flat_map(reported).map(|example| example.verdict).collect();
+    assert_eq!(verdicts.len(), 8, "{:?}", place.sentences());
+}
+
+#[tokio::test]
+async fn an_exception_frees_one_neighbour_and_keeps_the_rule() {
+    let place = Place::new();
+    let reported = ["git push origin live", "git push -f upstream live", "git push origin HEAD:live"].map(shell);
+    place.incidents(&reported).await;
+    let neighbour = shell("git push origin live:backup/live-2025");
+    let (_, id) = place.decide(&neighbour).await;
+    apply_feedback(&place.memory, &id, Feedback::FalsePositive, "olga").unwrap();
+    assert!(!place.stops(&neighbour).await, "{:?}", place.sentences());
+    for command in ["git push origin live", "git push origin main:live", "git -C . push origin live"] {
+        assert!(place.stops(&shell(command)).await, "{command}: {:?}", place.sentences());
+    }
+    // more reports join it and do not lose the exception
+    place.incidents(&[shell("git push --tags origin live")]).await;
+    assert!(!place.stops(&neighbour).await && place.stops(&shell("git push origin main:live")).await);
+}
+
+#[tokio::test]
+async fn what_honest_actions_did_in_another_way_is_left_out() {
+    let place = Place::new();
+    for honest in ["touch ledger/a.csv", "echo x > ledger/b.csv"] {
+        assert_eq!(place.decide(&shell(honest)).await.0, Decision::Allow);
+    }
+    place.incidents(&["rm ledger/2023/q1.csv", "rm -r ledger/2024", "rm -f ledger/2025/q2.txt"].map(shell)).await;
+    assert!(place.stops(&shell("rm ledger/2021/q4.csv")).await, "{:?}", place.sentences());
+    assert!(place.stops(&shell("find ledger -delete")).await, "{:?}", place.sentences());
+    assert!(!place.stops(&shell("touch ledger/c.csv")).await, "{:?}", place.sentences());
+}
+
+#[tokio::test]
+async fn a_rule_knows_variables_schemas_hosts_and_dated_names() {
+    let place = Place::new();
+    for (reports, stopped, honest) in [
+        (
+            ["TARGET=live shipctl apply", "TARGET=live shipctl destroy -y", "export TARGET=live; shipctl apply -y"],
+            "TARGET=live shipctl apply --fast",
+            "TARGET=test shipctl apply --fast",
+        ),
+        (
+            ["git tag edition-2025-03-01", "git tag -d edition-2024-11-30", "git tag -f edition-2025-04-02 HEAD"],
+            "git tag edition-2026-01-01",
+            "git tag web-1.2.3",
+        ),
+    ] {
+        place.incidents(&reports.map(shell)).await;
+        assert!(place.stops(&shell(stopped)).await, "{stopped}: {:?}", place.sentences());
+        assert!(!place.stops(&shell(honest)).await, "{honest}: {:?}", place.sentences());
+    }
+}
+
+#[tokio::test]
+async fn a_rule_is_named_beside_the_policy_that_denies() {
+    let place = Place::new();
+    place.incidents(&["rm -rf /etc/frob/a", "mv /etc/frob/b /tmp", "truncate -s 0 /etc/frob/c"].map(shell)).await;
+    let verdict = place.guard.check(&shell("rm -rf /etc/frob/d"), &place.context).await;
+    assert_eq!(verdict.decision, Decision::Deny);
+    assert!(verdict.findings.iter().any(|finding| finding.source.to_string().starts_with("memory")));
 }

@@ -12,6 +12,7 @@ mod options;
 mod row;
 #[cfg(feature = "source")]
 mod source;
+mod unordered;
 
 pub(crate) use bind::is_plain;
 pub use bind::{Bound, Unlisted};

@@ -3,6 +3,7 @@
 use crate::memory::may_approve;
 use crate::settings::Config;
 use crate::show::plain;
+use crate::widen;
 use agrail::approvals::{Answer, Approvals, PendingApproval};
 use anyhow::Result;
 use std::process::ExitCode;
@@ -10,7 +11,8 @@ use std::process::ExitCode;
 /// List pending approvals, approve one or reject one.
 ///
 /// An approval lets exactly that action pass once, within 15 minutes, if the machine, the policies and the memory are
-/// unchanged. It needs a terminal, or the content of memory.approval_token_file; an agent has neither.
+/// unchanged. `widen` lets actions pass that differ from an approved one in arguments that you name. Both need a terminal,
+/// or the content of memory.approval_token_file; an agent has neither.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -37,6 +39,11 @@ enum Command {
         /// Id of the verdict.
         id: String,
     },
+    /// List the approvals that could be widened: actions that were approved several times and differed in an argument.
+    ///
+    /// Answers in the queue, by `agrail memory feedback ... approve` and to the questions of a host count.
+    Propose,
+    Widen(widen::Args),
 }
 
 /// A pending approval as text: the effects first, then the whole action.
@@ -84,6 +91,8 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
             approvals.answer(id, Answer::Rejected, &who)?;
             println!("rejected");
         }
+        Some(Command::Propose) => widen::propose(config, &approvals, args.json)?,
+        Some(Command::Widen(args)) => widen::widen(args, config)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,19 +1,18 @@
 //! `agrail learn`: shows the rules that were induced from reports, and confirms them.
 
-use crate::memory::may_approve;
+use crate::memory::{may_approve, table};
 use crate::settings::Config;
 use crate::show::plain;
 use agrail::memory::{DecisionRecord, Entry, Memory};
 use anyhow::{Result, bail};
-use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Recorded decisions over which a rule is replayed.
-const RECORD: usize = 2_000;
+/// Recorded decisions over which a rule or a widened approval is replayed.
+pub const RECORD: usize = 2_000;
 /// Most actions of the record that are shown for a rule.
-const SHOWN: usize = 5;
+pub const SHOWN: usize = 5;
 
 /// Show or confirm the rules that operators' reports led to.
 #[derive(Debug, clap::Args)]
@@ -27,7 +26,8 @@ enum Command {
     /// List the rules: what each covers, and whether it asks or denies.
     ///
     /// `agrail memory feedback VERDICT incident|reject` teaches them, and `false-positive` narrows them. A rule asks a
-    /// person until four reports support it or you confirm it. The reported action itself is denied at once.
+    /// person until four reports of different people support it, whoever is left out, or you confirm it. The reported
+    /// action itself is denied at once.
     /// `agrail memory log|diff|rollback|quarantine RULE` show and undo each step.
     Rules {
         /// Also show the reports behind each rule and the recorded actions it would have stopped.
@@ -77,9 +77,7 @@ fn rules(memory: &Memory, explain: bool, as_json: bool) -> Result<()> {
         println!("there are no rules yet; teach one: agrail memory feedback VERDICT incident");
         return Ok(());
     }
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["rule", "stops", "how", "reports", "false positives"]);
+    let mut table = table(&["rule", "stops", "how", "reports", "false positives"]);
     for rule in &rules {
         let Some(condition) = &rule.condition else { continue };
         table.add_row([
@@ -122,7 +120,8 @@ fn covered<'r>(rule: &Entry, record: &'r [DecisionRecord]) -> Vec<&'r DecisionRe
     record.iter().filter(covers).collect()
 }
 
-fn action(record: &str) -> String {
+/// The action of a record, in at most 100 characters.
+pub fn action(record: &str) -> String {
     let value: serde_json::Value = serde_json::from_str(record).unwrap_or_default();
     let text = |pointer: &str| value.pointer(pointer).map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned));
     let said = ["/action/command", "/action/source", "/action/url", "/action"].iter().find_map(|p| text(p));

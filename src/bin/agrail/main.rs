@@ -37,6 +37,7 @@ mod serve;
 mod settings;
 mod settled;
 mod show;
+mod widen;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;

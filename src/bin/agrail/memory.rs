@@ -62,6 +62,9 @@ enum Command {
         id: String,
         /// Version to restore.
         version: u64,
+        /// Content of the approval token file, if there is no terminal; entries with required checks need it.
+        #[arg(long)]
+        token: Option<String>,
     },
     /// Remove an entry from use; lessons cannot restore it.
     Quarantine {
@@ -127,7 +130,13 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
         Command::Show { id } => show(&memory, &id)?,
         Command::Search { words } => list(&memory.search(&words.join(" "), 100)?, args.json)?,
         Command::Diff { id, from, to } => json(&memory.diff(&id, from, to)?)?,
-        Command::Rollback { id, version } => changed(&memory.rollback(&id, version, &who)?),
+        Command::Rollback { id, version, token } => {
+            // an earlier version of a rule may stop less
+            if memory.show(&id)?.checks.iter().any(|check| check.required) {
+                may_approve(config, token.as_deref())?;
+            }
+            changed(&memory.rollback(&id, version, &who)?);
+        }
         Command::Quarantine { id, token } => {
             // an agent must not remove a required check that restricts it
             if memory.show(&id)?.checks.iter().any(|check| check.required) {
@@ -217,7 +226,8 @@ fn changed(entry: &Entry) {
     println!("{} version {} is {}: {}", entry.id, entry.version, entry.status.as_str(), plain(&entry.key.natural));
 }
 
-fn table(header: &[&str]) -> Table {
+/// An empty table without lines.
+pub fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header);

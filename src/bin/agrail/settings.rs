@@ -13,7 +13,7 @@ use agrail::effect::python::Library;
 use agrail::embed::{MiniLm, Sources};
 use agrail::guard::{GuardBuilder, Settings, UnknownPrograms};
 use agrail::hook::Host;
-use agrail::memory::Memory;
+use agrail::memory::{Memory, MemoryError};
 use agrail::policy::{Policy, Source};
 use agrail::session::Sessions;
 use agrail::verdict::Decision;
@@ -331,12 +331,21 @@ impl Config {
 
     /// Opens the memory and creates its folder.
     pub fn open_memory(&self) -> Result<Memory> {
+        self.memory_by(Memory::open)
+    }
+
+    /// The same for a guard: `Guard::warm` loads the entries if the process goes on.
+    fn open_memory_on_demand(&self) -> Result<Memory> {
+        self.memory_by(Memory::open_on_demand)
+    }
+
+    fn memory_by(&self, open: fn(&Path, &str, usize) -> Result<Memory, MemoryError>) -> Result<Memory> {
         let path = self.memory_path()?;
         if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("cannot create {}; set memory.path, or use --no-memory", folder.display()))?;
         }
-        let memory = Memory::open(&path, agrail::embed::MINILM_ID, agrail::embed::MINILM_DIMENSIONS)?;
+        let memory = open(&path, agrail::embed::MINILM_ID, agrail::embed::MINILM_DIMENSIONS)?;
         if let Some(days) = self.memory.keep_days {
             let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
             memory.drop_decisions(i64::try_from(now.saturating_sub(days_long(days)).as_millis())?)?;
@@ -418,7 +427,7 @@ impl Config {
         if !recorded {
             return Ok((None, None, None));
         }
-        let memory = if self.memory.off { None } else { Some(self.open_memory()?) };
+        let memory = if self.memory.off { None } else { Some(self.open_memory_on_demand()?) };
         let approvals = Some(Approvals::open(&self.approvals_path()?)?);
         let audit = match (self.audit.off, self.audit.durable) {
             (true, _) => None,

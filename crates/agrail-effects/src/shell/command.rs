@@ -13,6 +13,9 @@ use crate::{Cause, Detail, Effect, Target, Verb};
 /// Folders whose programs the table describes.
 pub(super) const PROGRAM_FOLDERS: &[&str] =
     &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"];
+/// Most variables, and bytes of one, that are listed with a command.
+const VARIABLES: usize = 16;
+const VALUE: usize = 200;
 /// Builtins that evaluate subscripts and numbers in their arguments a second time.
 const EVALUATES: [&str; 13] = [
     "test",
@@ -123,11 +126,22 @@ impl Shell<'_> {
         output
     }
 
+    /// A command with the variables that the script sets in its environment.
+    fn with_environment(&self, words: &[String]) -> Vec<String> {
+        let set = |name: &String| match self.state.variables.get(name).map(Vec::as_slice) {
+            Some([value]) if !value.contains(UNKNOWN_SPAN) && value.len() <= VALUE => Some(format!("{name}={value}")),
+            _ => None,
+        };
+        let mut names: Vec<&String> = self.state.exported.iter().filter(|name| *name != "PATH").collect();
+        names.sort_unstable();
+        words.iter().cloned().chain(names.into_iter().take(VARIABLES).filter_map(set)).collect()
+    }
+
     fn run_program(&mut self, words: &[String], stdin: Output) -> Output {
         // `time ! f`
         let words = words.get(words.iter().take_while(|word| *word == "!").count()..).unwrap_or_default();
         let Some((name, arguments)) = words.split_first() else { return Output::default() };
-        self.reading.list(words);
+        self.reading.list(&self.with_environment(words));
         self.steps += 1;
         if self.steps > super::MAX_STEPS || self.depth > super::MAX_DEPTH {
             self.unknown(Cause::Budget, "too many commands or nested too deep", name);

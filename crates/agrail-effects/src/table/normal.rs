@@ -2,15 +2,20 @@
 //!
 //! 1. A short option that a row lists directly before a long one with the same initial (`-f --force`) is written as the
 //!    long one. Bundled flags are separated. The value of an option becomes the argument after it.
-//! 2. The order is kept, and so is everything that the row does not list: two command lines with the same normal form
-//!    do the same.
+//! 2. The order is kept unless the row says that it does not count (`unordered.rs`), and so is everything that the row
+//!    does not list: two command lines with the same normal form do the same.
 
-use super::row::{Opt, Row, Style};
+use super::Table;
+use super::row::{Opt, Pattern, Row, Style};
+use crate::role::Role;
 
 impl Row {
     /// The normal form of the arguments, without the program's name.
     #[must_use]
     pub fn normal(&self, arguments: &[String]) -> Vec<String> {
+        if let Some(form) = Some(arguments).filter(|_| self.unordered).and_then(|arguments| self.unordered(arguments)) {
+            return form;
+        }
         let mut out = Vec::with_capacity(arguments.len());
         self.normal_from(arguments, &[], &mut out);
         out
@@ -36,7 +41,7 @@ impl Row {
                 continue;
             }
             only = (operands == 0).then_some(out.len());
-            out.push(argument.clone());
+            out.push(self.plain(argument, parents).to_owned());
             let sub = self.subs.iter().find(|sub| operands == 0 && sub.names.contains(argument));
             if let Some(sub) = sub {
                 return sub.normal_from(rest, &[parents, &[self]].concat(), out);
@@ -44,12 +49,45 @@ impl Row {
             operands += 1;
             // the command that it runs has its own options
             if stop_after.is_some_and(|most| operands >= most) {
-                return out.extend(rest.iter().cloned());
+                return out.extend(self.inner(argument, rest));
             }
         }
         let pair = only.and_then(|at| Some((at, self.pair(out.get(at)?)?)));
         if let Some((at, parts)) = pair.map(|(at, (kind, name))| (at, [kind.to_owned(), name.to_owned()])) {
             out.splice(at..=at, parts);
+        }
+    }
+
+    /// An operand without the ending that may be left out.
+    pub(super) fn plain<'o>(&self, operand: &'o str, parents: &[&Self]) -> &'o str {
+        let rows = std::iter::once(&self).chain(parents);
+        let ending = rows.map(|row| row.ending.as_str()).find(|ending| !ending.is_empty());
+        ending.and_then(|ending| operand.strip_suffix(ending)).filter(|name| !name.is_empty()).unwrap_or(operand)
+    }
+
+    /// The arguments of a command that the program runs, in the normal form of that command's own row.
+    pub(super) fn inner(&self, program: &str, arguments: &[String]) -> Vec<String> {
+        let runs =
+            |pattern: &Pattern| pattern.before.iter().chain(&pattern.repeated).any(|slot| slot.role == Role::Run);
+        let row = Table::shipped().row(program).filter(|row| row.run_position().is_none());
+        match row.filter(|_| self.operands.as_ref().is_some_and(runs)) {
+            Some(row) => row.normal(arguments),
+            None => arguments.to_vec(),
+        }
+    }
+
+    /// Number of the first words of a normal form that say what is done instead of to what: subcommands, and the kind of an
+    /// object. `None` if that is not known, or if the words may be another command.
+    #[must_use]
+    pub fn leading(&self, words: &[String]) -> Option<usize> {
+        let runs = self.run_position().is_some() || self.stdin.is_some();
+        if runs || self.special.as_deref().is_some_and(|special| special != "git") {
+            return None;
+        }
+        let (first, rest) = words.split_first()?;
+        match self.subs.iter().find(|sub| sub.names.contains(first)) {
+            Some(sub) => Some(1 + sub.leading(rest)?),
+            None => self.subs.is_empty().then_some(usize::from(self.pairs)),
         }
     }
 
@@ -60,7 +98,7 @@ impl Row {
     }
 
     /// `--name`, `--name=value`, `--name value`; returns how many further arguments it consumed.
-    fn long(&self, argument: &str, after: &[String], parents: &[&Self], out: &mut Vec<String>) -> usize {
+    pub(super) fn long(&self, argument: &str, after: &[String], parents: &[&Self], out: &mut Vec<String>) -> usize {
         let (name, value) = match argument.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (argument, None),
@@ -84,7 +122,7 @@ impl Row {
 
     /// `-abc`, `-o value`, `-ovalue`. A bundle is kept unchanged if it contains a letter that no row lists, or one that
     /// may take the rest as its value. Returns how many further arguments it consumed.
-    fn bundle(&self, argument: &str, after: &[String], parents: &[&Self], out: &mut Vec<String>) -> usize {
+    pub(super) fn bundle(&self, argument: &str, after: &[String], parents: &[&Self], out: &mut Vec<String>) -> usize {
         let mut found = Vec::new();
         let mut letters = argument.trim_start_matches('-').chars();
         while let Some(letter) = letters.next() {
@@ -111,7 +149,7 @@ impl Row {
     }
 
     /// Whether an option takes a value; `None` if no row lists it.
-    fn takes_value(&self, name: &str, parents: &[&Self]) -> Option<bool> {
+    pub(super) fn takes_value(&self, name: &str, parents: &[&Self]) -> Option<bool> {
         match self.lookup(parents, name) {
             Some(option) => Some(option.takes_value()),
             None => {
@@ -148,6 +186,15 @@ mod tests {
             ("cp --target-directory d a", "cp --target-directory=d a"),
             ("kubectl delete pod web-1", "kubectl delete pod/web-1"),
             ("kubectl delete pod/web-1 --namespace x", "kubectl delete pod web-1 --namespace x"),
+            ("kubectl -n x delete pod web-1", "kubectl delete pod/web-1 -n x"),
+            ("kubectl -n x --context=c delete pod w", "kubectl delete --context c pod w -n x"),
+            ("git push --delete origin x", "git push origin --delete x"),
+            ("git -C d push -f origin x", "git -C d push origin x --force"),
+            ("rm -fr a b", "rm a -rf b"),
+            ("docker run --rm -i -t img sh -c x", "docker run -t -i --rm img sh -c x"),
+            ("sudo systemctl restart web", "sudo systemctl restart web.service"),
+            ("sudo git push -f origin x", "sudo git push origin x --force"),
+            ("docker run -e A=1 -v a:b img", "docker run -v a:b -e A=1 img"),
         ] {
             assert_eq!(normal(one), normal(other), "{one} | {other}");
         }
@@ -167,6 +214,31 @@ mod tests {
             ("cp a b", "cp b a"),
             ("xargs -ipr rm p", "xargs -i -p -r rm p"),
             ("cp --unlisted=x a b", "cp --unlisted x a b"),
+            ("sudo systemctl restart web", "sudo systemctl restart web.timer"),
+            ("sudo systemctl restart web", "systemctl restart web"),
+            (
+                "kubectl delete pod a --dry-run=none --dry-run=client",
+                "kubectl delete pod a --dry-run=client --dry-run=none",
+            ),
+            (
+                "git push --force-with-lease=a --no-force-with-lease o a",
+                "git push --no-force-with-lease --force-with-lease=a o a",
+            ),
+            ("terraform apply -var-file a -var b=c", "terraform apply -var b=c -var-file a"),
+            ("terraform apply -target=a -target=b", "terraform apply -target=b -target=a"),
+            ("find . -name a -delete", "find . -delete -name a"),
+            ("docker run img -it", "docker run -it img"),
+            ("docker run --rm img sh", "docker run img --rm sh"),
+            ("kubectl -n x -n y get pods", "kubectl -n y -n x get pods"),
+            ("rm -i -f a", "rm -f -i a"),
+            ("git push --force --no-force o x", "git push --no-force --force o x"),
+            ("git push -u o x", "git push o x y -u"),
+            ("git checkout -- -f", "git checkout -f"),
+            ("git checkout a -- b", "git checkout a b"),
+            ("git log --all --not a", "git log --not --all a"),
+            ("docker run -e A=1 -e A=2 img", "docker run -e A=2 -e A=1 img"),
+            ("kubectl exec p -- rm -r x", "kubectl exec p -r -- rm x"),
+            ("git push --unlisted o x", "git push o --unlisted x"),
         ] {
             assert_ne!(normal(one), normal(other), "{one} | {other}");
         }

@@ -51,6 +51,10 @@ pub struct Row {
     pub brings: bool,
     /// Whether one operand `KIND/NAME` is the same as the two operands `KIND NAME`.
     pub(super) pairs: bool,
+    /// Whether its options, and those of its subcommands, may stand anywhere among the operands and each other.
+    pub(super) unordered: bool,
+    /// An ending that operands of the program and its subcommands may have or not: `.service`.
+    pub(super) ending: String,
     /// Files of the project that the program runs as code: language and pattern.
     pub loads: Vec<(String, String)>,
     /// `[command line, effect ...]`; a test verifies them.

@@ -56,6 +56,12 @@ struct RawRow {
     /// One operand `KIND/NAME` is the same as the two operands `KIND NAME`.
     #[serde(default)]
     pairs: bool,
+    /// Its options may stand anywhere.
+    #[serde(default)]
+    unordered: bool,
+    /// An ending of operands that may be left out.
+    #[serde(default)]
+    ending: String,
     /// Files of the project that the program runs: `LANGUAGE:PATTERN`.
     #[serde(default)]
     loads: String,
@@ -247,6 +253,8 @@ fn compile(raw: RawRow, inherited: Style) -> Result<Row, Problem> {
         passes_input: raw.stdout.as_deref() == Some("input"),
         brings: raw.content.as_deref() == Some("elsewhere"),
         pairs: raw.pairs,
+        unordered: raw.unordered,
+        ending: raw.ending,
         loads: loads(&raw.loads, &label)?,
         examples: raw.examples,
         listed: raw.options,
