@@ -46,6 +46,7 @@
 //! | the URLs that may be fetched | `net` |
 //! | the memory, learning from feedback | `memory`, `learn` |
 //! | what reports have in common: the rules that are induced from them | `shape`, `learn/induced.rs` |
+//! | what an approval covers, and how a person widens it | `shape/arguments.rs`, `learn/signed.rs`, `learn/widened.rs` |
 //! | the answers of a person, the log of decisions | `approvals`, `audit` |
 //! | a coding agent's hooks | `hook`: names in `host.rs`, events in `event.rs`, answers in `answer.rs` |
 //! | an MCP server behind the guard | `mcp` |

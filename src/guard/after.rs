@@ -25,8 +25,13 @@ impl Guard {
         let used = tokio::task::spawn_blocking(move || {
             let now = crate::clock::now_ms();
             let exact = memory.approval(&signed.signature, now)?;
-            let entry =
-                exact.map_or_else(|| memory.widened(&signed.outline, &signed.shape, now), |found| Ok(Some(found)));
+            let entry = exact.map_or_else(
+                || match &signed.shape {
+                    Some(shape) => memory.widened(&signed.outline, shape, now),
+                    None => Ok(None),
+                },
+                |found| Ok(Some(found)),
+            );
             let Some(entry) = entry? else { return Ok(None) };
             // a frozen memory does not count uses
             if frozen {

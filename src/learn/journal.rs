@@ -93,7 +93,9 @@ impl Episode {
         // only an ask can be approved
         let asked = verdict.decision == Decision::Ask;
         let signed = asked.then(|| signed(case, &case.context, &verdict.findings)).flatten();
-        let shape = json!(signed.as_ref().map(|signed| &signed.shape).filter(|shape| shape.effects.len() <= EFFECTS));
+        let shape = json!(
+            signed.as_ref().and_then(|signed| signed.shape.as_ref()).filter(|shape| shape.effects.len() <= EFFECTS)
+        );
         // the record contains neither secrets nor large files in full
         let secrets = self.secrets();
         crate::audit::cleaned(&mut record, &secrets, &mut false);
@@ -102,7 +104,7 @@ impl Episode {
         if let (Some(fields), Some(signed)) = (record.as_object_mut(), signed) {
             fields.insert("signature".to_owned(), json!(signed.signature));
             // a shape without its secrets is another one
-            if kept == shape {
+            if kept == shape && !shape.is_null() {
                 fields.insert("shape".to_owned(), shape);
                 fields.insert("outline".to_owned(), json!(signed.outline));
             }

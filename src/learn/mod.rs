@@ -4,7 +4,7 @@
 //! 2. `Refined` is a checklist after a model has refined it; `refined.rs` turns it into a lesson.
 //! 3. [`apply_feedback`] turns an operator's feedback on a recorded verdict into bounded evidence.
 //! 4. `signed` identifies exactly one action of one principal, in normal form, and `answerable` decides which findings
-//!    its approval answers. [`widen`] extends an approval along arguments that a person names.
+//!    its approval answers. [`Memory::widen`] extends an approval along arguments that a person names.
 //! 5. `triggers` recall lessons.
 
 mod feedback;
@@ -20,11 +20,12 @@ pub use journal::JournalError;
 pub(crate) use journal::{Episode, Journal};
 pub(crate) use refined::Refined;
 pub(crate) use signed::signed;
-pub use widened::{Argument, Proposal, arguments, proposals, widen, would_pass};
 
 use crate::check::{Answerer, Finding, Outcome, Response, Source};
 use crate::effect::Kind;
 use crate::memory::Key;
+#[cfg(doc)]
+use crate::memory::Memory;
 use crate::policy::EffectFacts;
 use crate::shape::group;
 use sha2::{Digest, Sha256};

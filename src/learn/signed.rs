@@ -16,6 +16,8 @@ use sha2::{Digest, Sha256};
 /// Most arguments, and bytes of one, that are looked up as paths.
 const ARGUMENTS: usize = 64;
 const PATH: usize = 4_096;
+/// Words of commands that change the folder in which others run.
+const MOVES: &str = "cd pushd popd env chroot unshare -C --chdir --directory";
 
 /// The identities of an action.
 #[derive(Debug, Clone)]
@@ -25,8 +27,8 @@ pub(crate) struct Signed {
     pub signature: String,
     /// The same without its arguments and its effects.
     pub outline: String,
-    /// What it is and does.
-    pub shape: Shape,
+    /// What it is and does; `None` if it cannot be compared with another action.
+    pub shape: Option<Shape>,
 }
 
 /// The identities of an action. `None` if a part is not constant, or is unknown and has no digest, so that no approval can
@@ -53,7 +55,9 @@ pub(crate) fn signed(case: &Case, context: &Context, findings: &[Finding]) -> Op
         return None;
     }
     let form = effect::normal(&case.action, &account.home);
-    if case.gathered.queries.iter().any(|query| query.verb == Verb::Unknown) {
+    let called = matches!(case.action.as_ref(), Action::ToolCall { .. });
+    let unknown = called || case.gathered.queries.iter().any(|query| query.verb == Verb::Unknown);
+    if unknown {
         effects.extend(named_files(&form, case, context));
     }
     effects.sort();
@@ -63,10 +67,13 @@ pub(crate) fn signed(case: &Case, context: &Context, findings: &[Finding]) -> Op
     let whole = serde_json::to_string(&shape.effects).ok()?;
     let signature = hashed([&identity, &context.agent, &shape.form.to_string(), &whole]);
     let outline = hashed([&identity, &context.agent, &shape.outline().to_string(), "outline"]);
-    Some(Signed { signature, outline, shape })
+    // from another folder, it is not known to which files its arguments lead
+    let moves = unknown && !called && MOVES.split(' ').any(|word| form_words(&shape.form, word));
+    Some(Signed { signature, outline, shape: Some(shape).filter(|_| !moves) })
 }
 
-/// The files that the arguments of an unknown program name through links: it may do anything to what they lead to.
+/// The files that the arguments of a tool or an unknown program name through links: it may do anything to what they lead
+/// to.
 fn named_files(form: &serde_json::Value, case: &Case, context: &Context) -> Vec<Line> {
     let Some(environment) = &context.environment else { return Vec::new() };
     let account = facts::account(context);
@@ -79,13 +86,32 @@ fn named_files(form: &serde_json::Value, case: &Case, context: &Context) -> Vec<
         None if value.starts_with('/') => value.clone(),
         None => format!("{folder}/{value}"),
     };
-    let values = crate::shape::arguments(form).1.into_iter().filter(|value| !value.is_empty() && value.len() < PATH);
+    // the value itself, and what follows a separator in it
+    let parts = |value: String| {
+        let after: Vec<String> = value
+            .match_indices(['=', '@', ':', ','])
+            .filter_map(|(at, _)| value.get(at + 1..).map(str::to_owned))
+            .collect();
+        std::iter::once(value).chain(after)
+    };
+    let values = crate::shape::arguments(form).1.into_iter().flat_map(parts);
+    let values = values.filter(|value| !value.is_empty() && value.len() < PATH);
     let resolved = values.take(ARGUMENTS).map(|value| path(&value)).filter_map(|path| {
         let resolved = environment.path(&path, &account).resolved;
         let leads = !resolved.is_empty() && resolved != path;
         leads.then(|| Line { fixed: "argument".to_owned(), named: [path, resolved, String::new()] })
     });
     resolved.collect()
+}
+
+/// Whether a normal form has a word.
+fn form_words(form: &serde_json::Value, word: &str) -> bool {
+    match form {
+        serde_json::Value::String(text) => text == word,
+        serde_json::Value::Array(parts) => parts.iter().any(|part| form_words(part, word)),
+        serde_json::Value::Object(fields) => fields.values().any(|field| form_words(field, word)),
+        _ => false,
+    }
 }
 
 fn hashed(parts: [&str; 4]) -> String {

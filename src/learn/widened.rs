@@ -1,11 +1,11 @@
 //! Approvals that a person widens.
 //!
-//! 1. [`arguments`] shows the arguments of an action that a person may approve, and which of them can be opened.
-//! 2. [`would_pass`] replays a widening over the recorded decisions before it exists.
-//! 3. [`widen`] keeps it: from then on actions pass that differ from the approved one in the opened arguments alone
+//! 1. [`Memory::arguments`] shows the arguments of an action that a person may approve, and which of them can be opened.
+//! 2. [`Memory::would_pass`] replays a widening over the recorded decisions before it exists.
+//! 3. [`Memory::widen`] keeps it: from then on actions pass that differ from the approved one in the opened arguments alone
 //!    ([`Widening`]). It answers what the person was asked about and nothing else: what policy denies stays denied, and
 //!    it holds for one identity and one agent.
-//! 4. [`proposals`] are widenings that earlier answers suggest: actions that were approved several times and differed in
+//! 4. [`Memory::proposals`] are widenings that earlier answers suggest: actions that were approved several times and differed in
 //!    one argument alone.
 
 use super::FeedbackError;
@@ -41,86 +41,87 @@ pub struct Proposal {
     pub approved: Vec<String>,
 }
 
-/// The arguments of the action that a verdict was about.
-///
-/// # Errors
-/// [`FeedbackError::NotApprovable`] if it cannot be approved.
-pub fn arguments(memory: &Memory, verdict: &str) -> Result<Vec<Argument>, FeedbackError> {
-    let (_, shape, _) = approved(memory, verdict)?;
-    let numbered = shape.arguments().into_iter().enumerate();
-    Ok(numbered
-        .map(|(place, value)| Argument { number: place + 1, opens: Widening::can_open(&value), value })
-        .collect())
-}
+impl Memory {
+    /// The arguments of the action that a verdict was about.
+    ///
+    /// # Errors
+    /// [`FeedbackError::NotApprovable`] if it cannot be approved.
+    pub fn arguments(&self, verdict: &str) -> Result<Vec<Argument>, FeedbackError> {
+        let (_, shape, _) = approved(self, verdict)?;
+        let numbered = shape.arguments().into_iter().enumerate();
+        Ok(numbered.map(|(place, value)| Argument { number: place + 1, opens: shape.opens(&value), value }).collect())
+    }
 
-/// The recorded actions that a person was asked about and that a widening of the approval of `verdict` along the arguments
-/// `open` (numbers from 1) would have let pass, newest first; the action itself among them.
-///
-/// # Errors
-/// [`FeedbackError::NotApprovable`] if it cannot be approved, or an argument cannot be opened.
-pub fn would_pass(
-    memory: &Memory,
-    verdict: &str,
-    open: &[usize],
-    record: &[DecisionRecord],
-) -> Result<Vec<String>, FeedbackError> {
-    let (_, shape, outline) = approved(memory, verdict)?;
-    let widening = opened(verdict, shape, open)?;
-    let passes = |decision: &&DecisionRecord| {
-        let record: Option<Record> = serde_json::from_str(&decision.record).ok();
-        let same = |record: &Record| record.outline.as_ref() == Some(&outline);
-        let shape = record.filter(same).filter(|record| approvable_record(record)).and_then(|record| record.shape);
-        shape.is_some_and(|shape| widening.admits(&shape))
-    };
-    Ok(record.iter().filter(passes).map(|decision| decision.id.clone()).collect())
-}
+    /// The recorded actions that a person was asked about and that a widening of the approval of `verdict` along the arguments
+    /// `open` (numbers from 1) would have let pass, newest first; the action itself among them.
+    ///
+    /// # Errors
+    /// [`FeedbackError::NotApprovable`] if it cannot be approved, or an argument cannot be opened.
+    pub fn would_pass(
+        &self,
+        verdict: &str,
+        open: &[usize],
+        record: &[DecisionRecord],
+    ) -> Result<Vec<String>, FeedbackError> {
+        let (_, shape, outline) = approved(self, verdict)?;
+        let widening = opened(verdict, shape, open)?;
+        let passes = |decision: &&DecisionRecord| {
+            let record: Option<Record> = serde_json::from_str(&decision.record).ok();
+            let same = |record: &Record| record.outline.as_ref() == Some(&outline);
+            let shape = record.filter(same).filter(approvable_record).and_then(|record| record.shape);
+            shape.is_some_and(|shape| widening.admits(&shape))
+        };
+        Ok(record.iter().filter(passes).map(|decision| decision.id.clone()).collect())
+    }
 
-/// Lets actions pass that differ from the one that `verdict` was about in the arguments `open` (numbers from 1) alone,
-/// `uses` times within `days` days. The caller has to make sure that it is a person who asks for it.
-///
-/// # Errors
-/// [`FeedbackError::NotApprovable`] if it cannot be approved, or an argument cannot be opened.
-pub fn widen(memory: &Memory, verdict: &str, open: &[usize], uses: u32, days: u32) -> Result<Entry, FeedbackError> {
-    let (record, shape, outline) = approved(memory, verdict)?;
-    let widening = opened(verdict, shape, open)?;
-    Ok(memory.approve(&Grant {
-        key: record.key.clone(),
-        signature: outline,
-        principal: record.identity.name.clone(),
-        project: Some(record.agent.clone()),
-        uses,
-        expires_ms: now_ms().saturating_add(i64::from(days).saturating_mul(86_400_000)),
-        taught_by: format!("feedback:widen:{verdict}"),
-        widening: Some(widening),
-    })?)
-}
+    /// Lets actions pass that differ from the one that `verdict` was about in the arguments `open` (numbers from 1) alone,
+    /// `uses` times within `days` days. The caller has to make sure that it is a person who asks for it.
+    ///
+    /// # Errors
+    /// [`FeedbackError::NotApprovable`] if it cannot be approved, or an argument cannot be opened.
+    pub fn widen(&self, verdict: &str, open: &[usize], uses: u32, days: u32) -> Result<Entry, FeedbackError> {
+        let (record, shape, outline) = approved(self, verdict)?;
+        let widening = opened(verdict, shape, open)?;
+        Ok(self.approve(&Grant {
+            key: record.key.clone(),
+            signature: outline,
+            principal: record.identity.name.clone(),
+            project: Some(record.agent.clone()),
+            uses,
+            expires_ms: now_ms().saturating_add(i64::from(days).saturating_mul(86_400_000)),
+            taught_by: format!("feedback:widen:{verdict}"),
+            widening: Some(widening),
+        })?)
+    }
 
-/// The widenings that earlier answers suggest. `answered`: ids of the verdicts that a person approved, wherever; those in
-/// the memory itself are added.
-///
-/// # Errors
-/// If the memory cannot be read.
-pub fn proposals(
-    memory: &Memory,
-    answered: &BTreeSet<String>,
-    record: &[DecisionRecord],
-) -> Result<Vec<Proposal>, FeedbackError> {
-    let mut groups: BTreeMap<String, Vec<(&str, Shape)>> = BTreeMap::new();
-    let given = memory.approved()?;
-    for decision in record.iter().filter(|decision| answered.contains(&decision.id) || given.contains(&decision.id)) {
-        let Ok(found) = serde_json::from_str::<Record>(&decision.record) else { continue };
-        if let (true, Some(outline), Some(shape)) = (approvable_record(&found), &found.outline, &found.shape) {
-            groups.entry(outline.clone()).or_default().push((&decision.id, shape.clone()));
+    /// The widenings that earlier answers suggest. `answered`: ids of the verdicts that a person approved, wherever; those in
+    /// the memory itself are added.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn proposals(
+        &self,
+        answered: &BTreeSet<String>,
+        record: &[DecisionRecord],
+    ) -> Result<Vec<Proposal>, FeedbackError> {
+        let mut groups: BTreeMap<String, Vec<(&str, Shape)>> = BTreeMap::new();
+        let given = self.approved()?;
+        for decision in record.iter().filter(|decision| answered.contains(&decision.id) || given.contains(&decision.id))
+        {
+            let Ok(found) = serde_json::from_str::<Record>(&decision.record) else { continue };
+            if let (true, Some(outline), Some(shape)) = (approvable_record(&found), &found.outline, &found.shape) {
+                groups.entry(outline.clone()).or_default().push((&decision.id, shape.clone()));
+            }
         }
+        let widened = self.widenings()?;
+        let mut found = Vec::new();
+        for (_, mut group) in groups {
+            group.retain(|(_, shape)| !widened.iter().any(|widening| widening.admits(shape)));
+            let places = group.first().map_or(0, |(_, shape)| shape.arguments().len());
+            found.extend((0..places).flat_map(|place| along(place, &group)));
+        }
+        Ok(found)
     }
-    let widened = memory.widenings()?;
-    let mut found = Vec::new();
-    for (_, mut group) in groups {
-        group.retain(|(_, shape)| !widened.iter().any(|widening| widening.admits(shape)));
-        let places = group.first().map_or(0, |(_, shape)| shape.arguments().len());
-        found.extend((0..places).flat_map(|place| along(place, &group)));
-    }
-    Ok(found)
 }
 
 /// The widenings along one argument that actions of one outline suggest.
@@ -161,7 +162,7 @@ fn opened(verdict: &str, shape: Shape, open: &[usize]) -> Result<Widening, Feedb
     for number in open {
         let place = number.checked_sub(1).filter(|place| *place < values.len());
         let place = place.ok_or_else(|| cannot("it has no argument of that number"))?;
-        if !values.get(place).is_some_and(|value| Widening::can_open(value)) {
+        if !values.get(place).is_some_and(|value| shape.opens(value)) {
             return Err(cannot(
                 "the argument cannot be opened: another value could not be told from a different action",
             ));

@@ -6,6 +6,7 @@
 //!    ([`Memory::approval`]) and by vector ([`Memory::recall`]; `index.rs`, `graph.rs`).
 //! 3. Before a recall, at most every 50 ms, the memory checks whether another process has written, and loads the
 //!    changes. If that fails, the recall fails: a memory that may be out of date is not served.
+//!    A process that judges one action reads only the entries that it concerns (`demand.rs`).
 //! 4. Lessons change the memory by the rules in `learn.rs`. `seed.rs` adds the shipped checklists. `transfer.rs`
 //!    exports and imports.
 //!

@@ -4,10 +4,12 @@
 //!    arguments of a tool. Everything else is the outline of the form.
 //! 2. A [`Widening`] admits an action with the outline of an approved one in which only the arguments that a person
 //!    opened differ, each by a value of the same kind: a number by a number, a path by another one in its folder with
-//!    its extension, an address by another one of its host, a time by a time, a name by a name, a text by a text.
+//!    its extension, an address by another one of its host, a time by a time, a name by a name, and in a call
+//!    of a tool a text by a text.
 //! 3. The effects must be those of the approved action with the new values in the place of the old ones, and what is
 //!    asked about must be what the person was asked about.
 
+use crate::effect::{Kind, table::Table};
 use crate::untrusted::visible;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -19,6 +21,8 @@ const VALUE: usize = 200;
 const TEXT: usize = 4_000;
 /// Most effects of an action that can be widened.
 pub(crate) const EFFECTS: usize = 64;
+/// Words that switch something, or stand for everything.
+const SWITCHES: &str = "true false yes no on off none null all any every";
 /// What separates the parts of a value; only its last part may differ.
 const SEPARATORS: [char; 10] = ['/', ':', '=', '@', ',', '+', '%', '~', '^', '#'];
 
@@ -87,20 +91,7 @@ fn words(form: &mut Value, found: &mut Vec<String>) {
         Value::Object(fields) => {
             for (key, field) in fields.iter_mut() {
                 match (key.as_str(), field) {
-                    ("words" | "raw", Value::Array(all)) => {
-                        for word in all.iter_mut().skip(1) {
-                            let constant = word.is_string() || word.get("word").is_some_and(Value::is_string);
-                            match word {
-                                Value::String(text) => operand(text, found),
-                                Value::Object(inner) if constant => {
-                                    if let Some(Value::String(text)) = inner.get_mut("word") {
-                                        operand(text, found);
-                                    }
-                                }
-                                other => words(other, found),
-                            }
-                        }
-                    }
+                    ("words" | "raw", Value::Array(all)) => command(all, found),
                     ("beside", _) => {}
                     (_, other) => words(other, found),
                 }
@@ -111,12 +102,47 @@ fn words(form: &mut Value, found: &mut Vec<String>) {
     }
 }
 
-fn operand(word: &mut String, found: &mut Vec<String>) {
-    if !word.starts_with('-') {
-        found.push(std::mem::take(word));
-    } else if let Some((option, value)) = word.split_once('=') {
-        found.push(value.to_owned());
-        *word = format!("{option}=");
+/// Takes the arguments out of one command. The subcommand stays, and so does everything that may be another command.
+fn command(all: &mut [Value], found: &mut Vec<String>) {
+    let text = |word: &Value| word.as_str().or_else(|| word.get("word")?.as_str()).map(str::to_owned);
+    let constant: Vec<Option<String>> = all.iter().map(text).collect();
+    let plain: Vec<String> = constant.iter().map(|word| word.clone().unwrap_or_default()).collect();
+    let Some((name, arguments)) = plain.split_first() else { return };
+    let leading = match Table::shipped().row(name) {
+        Some(row) => row.leading(arguments),
+        // the first operand of a program that is not known may be its subcommand
+        None => Some(1),
+    };
+    let Some(leading) = leading else { return };
+    let (mut operands, mut after_option) = (0, false);
+    for (word, text) in all.iter_mut().zip(&constant).skip(1) {
+        let Some(text) = text else {
+            words(word, found);
+            (operands, after_option) = (operands + 1, false);
+            continue;
+        };
+        if text == "--" {
+            return;
+        }
+        let option = text.starts_with('-') && text.len() > 1;
+        let glued = text.split_once('=').filter(|_| option);
+        let open = if option { None } else { Some(text.clone()).filter(|_| after_option || operands >= leading) };
+        let (left, value) = match (glued, open) {
+            (Some((option, value)), _) => (format!("{option}="), value.to_owned()),
+            (None, Some(value)) => (String::new(), value),
+            (None, None) => {
+                operands += usize::from(!option && !after_option);
+                after_option = option;
+                continue;
+            }
+        };
+        found.push(value);
+        operands += usize::from(!option && !after_option);
+        after_option = false;
+        match word {
+            Value::Object(inner) => drop(inner.insert("word".to_owned(), json!(left))),
+            other => *other = json!(left),
+        }
     }
 }
 
@@ -132,15 +158,28 @@ impl Shape {
     pub fn arguments(&self) -> Vec<String> {
         arguments(&self.form).1
     }
+
+    /// Whether one of its arguments can be opened: whether another value of its kind could be told from a different action.
+    /// A text of several words cannot in a command, because a program may run it.
+    #[must_use]
+    pub fn opens(&self, value: &str) -> bool {
+        can_open(value) && (self.is_call() || kind(value) != Some(ValueKind::Text))
+    }
+
+    fn is_call(&self) -> bool {
+        self.form.get("arguments").is_some()
+    }
+}
+
+impl Line {
+    /// Whether its target is a place that data is sent to or comes from.
+    fn is_place(&self) -> bool {
+        let kind = self.fixed.split('\u{0}').nth(2).unwrap_or_default();
+        [Kind::Host, Kind::Url].iter().any(|place| place.as_str() == kind)
+    }
 }
 
 impl Widening {
-    /// Whether an argument can be opened at all: whether another value of its kind could be told from a different action.
-    #[must_use]
-    pub fn can_open(value: &str) -> bool {
-        kind(value).is_some() && !super::events::is_statement(value)
-    }
-
     /// Whether it admits an action.
     #[must_use]
     pub fn admits(&self, other: &Shape) -> bool {
@@ -153,7 +192,9 @@ impl Widening {
             if own == value {
                 continue;
             }
-            match alike(own, value).filter(|_| self.open.contains(&place)) {
+            match alike(own, value, self.shape.is_call())
+                .filter(|_| self.open.contains(&place) && self.shape.opens(own))
+            {
                 Some(parts) => changed.push(parts),
                 None => return false,
             }
@@ -169,6 +210,8 @@ impl Widening {
         let mut left: Vec<&Line> = other.effects.iter().collect();
         self.shape.effects.iter().all(|own| {
             let same = |line: &&Line| {
+                // data goes where the person has seen it go
+                let changed = if own.is_place() { &[] } else { changed };
                 own.fixed == line.fixed && own.named.iter().zip(&line.named).all(|(own, new)| fits(own, new, changed))
             };
             left.iter().position(same).map(|at| left.swap_remove(at)).is_some()
@@ -189,11 +232,17 @@ enum ValueKind {
     Text,
 }
 
+/// Whether there is a kind of value to which it belongs. Statements of databases have none.
+fn can_open(value: &str) -> bool {
+    kind(value).is_some() && !super::events::is_statement(value)
+}
+
 /// The kind of a value; `None` if nothing may stand in its place.
 fn kind(value: &str) -> Option<ValueKind> {
     // the normal form marks quoted characters of patterns with one for private use
     let marked = value.chars().any(|c| c.is_control() || ('\u{E000}'..='\u{F8FF}').contains(&c));
-    if value.is_empty() || value.len() > TEXT || marked || visible(value) != value {
+    let switch = SWITCHES.split(' ').any(|word| value.eq_ignore_ascii_case(word));
+    if value.is_empty() || value.len() > TEXT || marked || switch || visible(value) != value {
         return None;
     }
     if is_number(value) {
@@ -211,25 +260,39 @@ fn kind(value: &str) -> Option<ValueKind> {
 }
 
 /// The parts of two values that differ, if the second is of the kind of the first.
-fn alike<'v>(own: &'v str, other: &'v str) -> Option<(&'v str, &'v str)> {
-    if other.starts_with('-') || !Widening::can_open(own) {
+fn alike<'v>(own: &'v str, other: &'v str, call: bool) -> Option<(&'v str, &'v str)> {
+    if other.starts_with('-') || !can_open(own) {
         return None;
     }
     match (kind(own)?, kind(other)?) {
-        (ValueKind::Number, ValueKind::Number) => Some((own, other)),
-        (ValueKind::Time, ValueKind::Time) => (form(own) == form(other)).then_some((own, other)),
-        (ValueKind::Text, ValueKind::Text | ValueKind::Name) => {
-            (!other.contains(['/', '@', ':']) || own.contains('/')).then_some((own, other))
+        // nothing often stands for no limit
+        (ValueKind::Number, ValueKind::Number) => {
+            let digits = |number: &str| number.split('.').next().unwrap_or_default().trim_start_matches('0').len();
+            let sane = (!is_zero(other) || is_zero(own)) && digits(other) <= digits(own) + 1;
+            sane.then_some((own, other))
         }
+        (ValueKind::Time, ValueKind::Time) => (form(own) == form(other)).then_some((own, other)),
+        // a text names no place, file or statement that the approved one did not name
+        (ValueKind::Text, ValueKind::Text) => {
+            let plain = !other.contains(['/', '@', ':']) || own.contains('/') && !other.contains(['@', ':']);
+            (plain && !super::events::is_statement(other)).then_some((own, other))
+        }
+        (ValueKind::Text, ValueKind::Name) => is_name(other).then_some((own, other)),
         (ValueKind::Name, ValueKind::Name) => {
-            if let (Some((own, host)), Some((other, others))) = (mail(own), mail(other)) {
+            if let (true, Some((own, host)), Some((other, others))) = (call, mail(own), mail(other)) {
                 return (host == others).then_some((own, other));
             }
-            if own.contains("://") {
+            // in a command, the parts of an address may be owners and repositories
+            if own.starts_with("http") && own.contains("://") && call {
                 return segment(own, other);
             }
             let ((head, tail), (heads, tails)) = (parts(own), parts(other));
-            let same = head == heads && ending(tail) == ending(tails) && is_number(tail) == is_number(tails);
+            let capitals = |name: &str| name.contains(|c: char| c.is_ascii_uppercase());
+            let same = head == heads
+                && ending(tail) == ending(tails)
+                && is_number(tail) == is_number(tails)
+                && domain(tail) == domain(tails)
+                && (capitals(tail) || !capitals(tails));
             same.then_some((tail, tails))
         }
         _ => None,
@@ -252,6 +315,16 @@ fn mail(value: &str) -> Option<(&str, &str)> {
 fn ending(name: &str) -> Option<&str> {
     let (_, ending) = name.rsplit_once('.')?;
     ending.chars().all(|c| c.is_ascii_alphabetic()).then_some(ending)
+}
+
+/// What follows the first label of a name with several dots: the domain of a host.
+fn domain(name: &str) -> Option<&str> {
+    let (_, rest) = name.split_once('.')?;
+    rest.contains('.').then_some(rest).filter(|_| !name.bytes().any(|byte| byte.is_ascii_digit()))
+}
+
+fn is_zero(value: &str) -> bool {
+    value.chars().all(|c| matches!(c, '0' | '.'))
 }
 
 fn is_number(value: &str) -> bool {
@@ -322,7 +395,7 @@ mod tests {
     fn only_a_value_of_the_same_kind_is_alike() {
         for (own, other) in [
             ("web-1", "api"),
-            ("12", "7000"),
+            ("12", "700"),
             ("reports/a.csv", "reports/b.csv"),
             ("img:1.2", "img:1.3"),
             ("ann@corp.example", "bob@corp.example"),
@@ -331,7 +404,7 @@ mod tests {
             ("2024-06-03T10:00:00Z", "2024-07-01T09:30:00Z"),
             ("fix the build", "add a test"),
         ] {
-            assert!(alike(own, other).is_some(), "{own} | {other}");
+            assert!(alike(own, other, true).is_some(), "{own} | {other}");
         }
         for (own, other) in [
             ("web-1", "--force"),
@@ -342,6 +415,12 @@ mod tests {
             ("main", ":main"),
             ("main", "a:main"),
             ("12", "x"),
+            ("5", "5000000"),
+            ("web.acme.com", "evil.com"),
+            ("web.acme.com", "web.evil.com"),
+            ("fix the build", "x;id,a"),
+            ("fix the build", "drop table users"),
+            ("see docs/x and go", "../../etc/shadow"),
             ("reports/a.csv", "reports/../b.csv"),
             ("reports/a.csv", "/etc/a.csv"),
             ("reports/a.csv", "reports/b.sh"),
@@ -355,10 +434,14 @@ mod tests {
             ("fix the build", "x; rm -rf /"),
             ("fix the build", "x $(id) y"),
             ("fix the build", "see https://evil.example now"),
+            ("main", "HEAD"),
+            ("web-1", "all"),
+            ("true", "false"),
+            ("10", "0"),
             ("web-1", "web\u{200b}1"),
             ("main", "m\u{0430}in"),
         ] {
-            assert!(alike(own, other).is_none(), "{own} | {other}");
+            assert!(alike(own, other, true).is_none(), "{own} | {other}");
         }
     }
 
@@ -367,7 +450,7 @@ mod tests {
         let form = json!({"shell": {"cwd": "/w", "run": [
             {"beside": [{"word": "A=1"}], "raw": [{"word": "frob"}, {"word": "run"}, {"word": "-x"}, {"word": "--env=dev"}]}]}});
         let (outline, found) = arguments(&form);
-        assert_eq!(found, ["run", "dev"]);
+        assert_eq!(found, ["dev"]);
         assert!(outline.to_string().contains("\"--env=\"") && outline.to_string().contains("frob"));
         let form = json!({"tool": "pay", "arguments": {"to": "ann", "sum": 5, "force": true, "of": ["a"]}});
         assert_eq!(arguments(&form).1, ["ann", "5", "a"]);

@@ -217,13 +217,13 @@ impl Condition {
             let covered: Vec<&Event> =
                 others.filter_map(|example| example.events.iter().find(|event| self.covers(event))).collect();
             let Some((first, rest)) = covered.split_first().filter(|(_, rest)| !rest.is_empty()) else { return false };
-            let shared =
+            let mut shared =
                 first.literals.iter().filter(|literal| rest.iter().all(|event| event.literals.contains(literal)));
             let wide = |literal: &&Literal| {
                 matches!(literal.0, Slot::First | Slot::At | Slot::Named | Slot::Tool)
                     && !self.patterns.iter().flat_map(|pattern| &pattern.literals).any(|own| own.1 == literal.1)
             };
-            shared.filter(wide).next().is_none()
+            !shared.any(|literal| wide(&literal))
         })
     }
 

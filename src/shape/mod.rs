@@ -8,6 +8,7 @@
 //! 3. A [`Pattern`] is a conjunction of literals over one event. `induce.rs` finds the smallest one that covers every
 //!    reported example and nothing of the honest record.
 //! 4. A [`Condition`] is a disjunction of patterns with the examples behind it.
+//! 5. A [`Shape`] is an action in normal form with its effects; a [`Widening`] says which of its arguments may differ.
 //!
 //! This room knows neither memory nor policy: it turns actions into literals, and literals into patterns.
 

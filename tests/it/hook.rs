@@ -769,3 +769,37 @@ fn the_installed_line_blocks_whatever_becomes_of_the_guard() {
     let said = run(Some("#!/bin/sh\nprintf '{\"a\": 1}\\n'\n"));
     assert_eq!((said.0, said.1.as_str()), (Some(0), "{\"a\": 1}"));
 }
+
+#[test]
+fn what_the_hosts_user_let_run_proposes_a_widening_and_approves_nothing() {
+    let desk = Desk::new();
+    let program = desk.folder.path().join("root/usr/bin/shipctl");
+    fs::write(&program, b"\x7fELF\x02\x01\x01\0\0\0\0shipctl").unwrap();
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = desk.command(arguments);
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.success(), text(&output.stdout), text(&output.stderr))
+    };
+    let proposed = || serde_json::from_str::<Vec<Value>>(&run(&["approvals", "propose", "--json"]).1).unwrap();
+    for name in ["billing", "payments", "search"] {
+        assert!(proposed().is_empty());
+        let command = format!("shipctl release {name}");
+        assert_eq!(desk.bash(&command).0, "ask");
+        let after = json!({"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_use_id": "t1",
+            "tool_input": {"command": command}, "tool_response": {"stdout": ""}});
+        assert_eq!(desk.event("claude-code", after).0, "silent");
+    }
+    // a call that was asked about and did not run is no answer
+    assert_eq!(desk.bash("shipctl purge all-of-it").0, "ask");
+    let found = proposed();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((&found[0]["argument"], found[0]["approved"].as_array().map(Vec::len)), (&json!(1), Some(3)));
+    let verdict = found[0]["verdict"].as_str().unwrap();
+    let (shown, preview, _) = run(&["approvals", "widen", verdict, "--argument", "1", "--preview"]);
+    assert!(shown && preview.contains("would have let pass 3"), "{preview}");
+    let (widened, _, why) = run(&["approvals", "widen", verdict, "--argument", "1"]);
+    assert!(!widened && why.contains("terminal"), "an agent may look, but not widen: {why}");
+    assert_eq!(desk.bash("shipctl release catalog").0, "ask", "a proposal lets nothing pass");
+}

@@ -366,7 +366,8 @@ fn on_demand_a_memory_answers_as_when_it_is_loaded() {
     let path = folder.path().join("m.db");
     let memory = Memory::open(&path, "test", 2).unwrap();
     let same = |step: &str| {
-        let (loaded, lean) = (Memory::open(&path, "test", 2).unwrap(), Memory::open_on_demand(&path, "test", 2).unwrap());
+        let (loaded, lean) =
+            (Memory::open(&path, "test", 2).unwrap(), Memory::open_on_demand(&path, "test", 2).unwrap());
         for name in ["a", "b", "c", "unheard of"] {
             assert_eq!(recalled(&loaded, name), recalled(&lean, name), "{step}: {name}");
         }

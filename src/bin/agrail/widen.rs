@@ -5,7 +5,6 @@ use crate::memory::{may_approve, table};
 use crate::settings::Config;
 use crate::show::plain;
 use agrail::approvals::Approvals;
-use agrail::learn;
 use agrail::memory::{DecisionRecord, Memory};
 use anyhow::Result;
 
@@ -42,7 +41,7 @@ pub fn propose(config: &Config, approvals: &Approvals, as_json: bool) -> Result<
     let record = memory.decisions(RECORD)?;
     let mut answered = approvals.approved()?;
     answered.extend(config.open_sessions()?.permitted()?);
-    let proposals = learn::proposals(&memory, &answered, &record)?;
+    let proposals = memory.proposals(&answered, &record)?;
     if as_json {
         println!("{}", serde_json::to_string_pretty(&proposals)?);
         return Ok(());
@@ -61,7 +60,7 @@ pub fn propose(config: &Config, approvals: &Approvals, as_json: bool) -> Result<
 /// Lists the arguments of an action, or widens its approval.
 pub fn widen(args: &Args, config: &Config) -> Result<()> {
     let memory = config.open_memory()?;
-    let arguments = learn::arguments(&memory, &args.verdict)?;
+    let arguments = memory.arguments(&args.verdict)?;
     if args.arguments.is_empty() {
         println!("{}", action(&memory.decision(&args.verdict)?.record));
         let mut rows = table(&["argument", "value", ""]);
@@ -73,12 +72,13 @@ pub fn widen(args: &Args, config: &Config) -> Result<()> {
         println!("name those that may differ: agrail approvals widen {} --argument NUMBER", args.verdict);
         return Ok(());
     }
-    preview(args, &memory, &arguments)?;
+    let opened = arguments.iter().filter(|argument| args.arguments.contains(&argument.number));
+    preview(args, &memory, &opened.map(|argument| argument.value.as_str()).collect::<Vec<_>>())?;
     if args.preview {
         return Ok(());
     }
     may_approve(config, args.token.as_deref())?;
-    let entry = learn::widen(&memory, &args.verdict, &args.arguments, args.uses, args.days)?;
+    let entry = memory.widen(&args.verdict, &args.arguments, args.uses, args.days)?;
     println!(
         "widened for {} uses within {} days; take it back with: agrail memory quarantine {}",
         args.uses, args.days, entry.id
@@ -86,12 +86,12 @@ pub fn widen(args: &Args, config: &Config) -> Result<()> {
     Ok(())
 }
 
-fn preview(args: &Args, memory: &Memory, arguments: &[learn::Argument]) -> Result<()> {
+fn preview(args: &Args, memory: &Memory, opened: &[&str]) -> Result<()> {
     let record = memory.decisions(RECORD)?;
-    let passes = learn::would_pass(memory, &args.verdict, &args.arguments, &record)?;
+    let passes = memory.would_pass(&args.verdict, &args.arguments, &record)?;
     println!("{}", action(&memory.decision(&args.verdict)?.record));
-    for argument in arguments.iter().filter(|argument| args.arguments.contains(&argument.number)) {
-        println!("  with another value of the same kind for '{}'", plain(&argument.value));
+    for value in opened {
+        println!("  with another value of the same kind for '{}'", plain(value));
     }
     println!("of the last {} decisions it would have let pass {} that asked:", record.len(), passes.len());
     shown(&passes, &record);
