@@ -255,8 +255,13 @@ impl Guard {
             _ => Vec::new(),
         };
         let recalls = !triggered.is_empty() || !asked.is_empty();
-        // a rule is named beside the policy that denies, so that reports on it are seen to be learnt
-        let open = case.screen == Decision::Ask || recalls;
+        // a rule that operators taught is named beside the policy that denies
+        let ruled = triggered.iter().any(|recall| recall.entry.condition.is_some());
+        let open = match case.screen {
+            Decision::Ask => true,
+            Decision::Allow => recalls,
+            Decision::Deny => ruled,
+        };
         if open || progress.failed || self.inner.settings.mode == Mode::Llm {
             // the findings of the screen remain valid, whatever the later stages do
             let deliberation = AssertUnwindSafe(self.deliberate(&case, triggered, &asked, &meter, &mut progress));

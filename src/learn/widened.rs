@@ -18,6 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of approved actions that propose a widening.
 const ENOUGH: usize = 3;
+/// Most arguments that are opened at once: each multiplies the effects that have to be compared.
+const OPEN: usize = 4;
 
 /// An argument of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -53,7 +55,7 @@ impl Memory {
     }
 
     /// The recorded actions that a person was asked about and that a widening of the approval of `verdict` along the arguments
-    /// `open` (numbers from 1) would have let pass, newest first; the action itself among them.
+    /// `open` (numbers from 1) would have let pass, in the order of the record; the action itself among them.
     ///
     /// # Errors
     /// [`FeedbackError::NotApprovable`] if it cannot be approved, or an argument cannot be opened.
@@ -168,6 +170,9 @@ fn opened(verdict: &str, shape: Shape, open: &[usize]) -> Result<Widening, Feedb
             ));
         }
         places.insert(place);
+    }
+    if places.len() > OPEN {
+        return Err(cannot("more than four arguments are opened"));
     }
     if places.is_empty() {
         return Err(cannot("no argument is opened; approve it as it stands, or name an argument"));

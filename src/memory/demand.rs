@@ -58,7 +58,7 @@ impl Memory {
 
     /// Digest of the active entries.
     pub(super) fn read_digest(&self) -> Result<String> {
-        self.inner.store.with_reader(|c| Ok(sum(c)?.unwrap_or_default().digest()))
+        self.inner.store.with_reader(|c| Ok(sum(c)?.map_or_else(|| computed(c), Ok)?.digest()))
     }
 }
 
@@ -79,6 +79,13 @@ pub(super) fn write_sum(connection: &Connection, sum: &Sum) -> Result<()> {
 
 /// Computes the sum from the heads and writes it.
 pub(super) fn compute_sum(connection: &Connection) -> Result<Sum> {
+    let sum = computed(connection)?;
+    write_sum(connection, &sum)?;
+    Ok(sum)
+}
+
+/// The sum, computed from the heads.
+fn computed(connection: &Connection) -> Result<Sum> {
     let sql =
         "SELECT h.entry, v.digest FROM entry_head h JOIN entry_version v ON v.entry = h.entry AND v.version = h.version
                WHERE h.status = 'active'";
@@ -88,7 +95,6 @@ pub(super) fn compute_sum(connection: &Connection) -> Result<Sum> {
     while let Some(row) = rows.next()? {
         sum.add(&row.get::<_, String>(0)?, &row.get::<_, String>(1)?);
     }
-    write_sum(connection, &sum)?;
     Ok(sum)
 }
 

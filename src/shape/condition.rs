@@ -205,7 +205,8 @@ impl Condition {
     #[must_use]
     pub(crate) fn repeats(&self, events: &[Event]) -> bool {
         let mut reported = self.examples.iter().flat_map(|example| &example.events).filter(|event| self.covers(event));
-        reported.any(|known| events.iter().any(|event| event == known || event.is_within(known)))
+        reported
+            .any(|known| events.iter().any(|event| event == known || event.is_within(known) || event.adds_to(known)))
     }
 
     /// Whether it would be as wide without the reports of any one person: two or more others remain, and they have no target,
@@ -213,7 +214,7 @@ impl Condition {
     fn stands_without_any(&self) -> bool {
         let people: BTreeSet<&str> = self.examples.iter().map(|example| example.by.as_str()).collect();
         people.iter().all(|person| {
-            let others = self.examples.iter().filter(|example| example.by != **person);
+            let others = self.examples.iter().filter(|example| example.by.as_str() != *person);
             let covered: Vec<&Event> =
                 others.filter_map(|example| example.events.iter().find(|event| self.covers(event))).collect();
             let Some((first, rest)) = covered.split_first().filter(|(_, rest)| !rest.is_empty()) else { return false };

@@ -147,6 +147,15 @@ impl Event {
             }
     }
 
+    /// Whether it is the same command with more words: another operand, a variable before it.
+    fn adds_to(&self, known: &Self) -> bool {
+        let added = || self.literals.difference(&known.literals);
+        matches!(self.family, Family::Command | Family::Plain)
+            && self.family == known.family
+            && known.literals.is_subset(&self.literals)
+            && added().all(|literal| matches!(literal.0, Slot::Word | Slot::Pair))
+    }
+
     /// Whether it spreads to a place below its target.
     fn reaches(&self, place: &str) -> bool {
         // what a wildcard leaves open ends as it says

@@ -58,7 +58,7 @@ pub(super) fn command(words: &[String]) -> Option<(BTreeSet<Literal>, bool)> {
     Some((found, more))
 }
 
-/// Whether a word is too long to be compared. A text with blanks is no word.
+/// Whether a word is too long to be compared. A long text with blanks is left out, because it is data more often than not.
 fn is_too_long(word: &str) -> bool {
     word.len() > LONGEST && !word.contains(char::is_whitespace)
 }

@@ -338,3 +338,17 @@ async fn a_rule_is_named_beside_the_policy_that_denies() {
     assert_eq!(verdict.decision, Decision::Deny);
     assert!(verdict.findings.iter().any(|finding| finding.source.to_string().starts_with("memory")));
 }
+
+#[tokio::test]
+async fn what_was_reported_is_denied_with_a_variable_before_it() {
+    let place = Place::new();
+    place.incidents(&[shell("shipctl purge ledger")]).await;
+    for again in ["shipctl purge ledger", "X=1 shipctl purge ledger", "shipctl purge ledger archive"] {
+        assert_eq!(place.decide(&shell(again)).await.0, Decision::Deny, "{again}: {:?}", place.sentences());
+    }
+    assert_eq!(
+        place.decide(&shell("shipctl purge ledger --dry-run")).await.0,
+        Decision::Ask,
+        "an option may change it"
+    );
+}

@@ -76,8 +76,9 @@ impl Row {
         }
     }
 
-    /// Number of the first words of a normal form that say what is done instead of to what: subcommands, and the kind of an
-    /// object. `None` if that is not known, or if the words may be another command.
+    /// How many words at the beginning of a normal form select what is done: the subcommands, and after them the kind of
+    /// object (`pod`). The words after them are operands. `None` if this is not known, or if the words may be another
+    /// command.
     #[must_use]
     pub fn leading(&self, words: &[String]) -> Option<usize> {
         let runs = self.run_position().is_some() || self.stdin.is_some();

@@ -47,7 +47,7 @@ impl Row {
     }
 
     fn divide(&self, arguments: &[String], parents: &[&Self], parts: &mut Parts) -> Option<()> {
-        if !matches!(self.style, Style::Gnu | Style::Single) {
+        if self.style != Style::Gnu {
             return None;
         }
         let stop_after = self.run_position();
@@ -58,12 +58,8 @@ impl Row {
                 break;
             }
             rest = after;
-            // the libraries that take options with one dash stop at the first operand, and take two dashes for one
-            let ended = self.style == Style::Single && !operands.is_empty();
-            if argument.starts_with('-') && argument.len() > 1 && !ended {
-                let single =
-                    if self.style == Style::Single { argument.replacen("--", "-", 1) } else { argument.clone() };
-                rest = after.get(self.option(&single, after, parents, parts)?..)?;
+            if argument.starts_with('-') && argument.len() > 1 {
+                rest = after.get(self.option(argument, after, parents, parts)?..)?;
                 continue;
             }
             let sub = self.subs.iter().find(|sub| operands.is_empty() && sub.names.contains(argument));
@@ -73,7 +69,7 @@ impl Row {
                 return sub.divide(rest, &[parents, &[self]].concat(), parts);
             }
             if stop_after.is_some_and(|most| operands.len() >= most) {
-                // the mark keeps what is an option of the command that is run from what is one of this row
+                // after `--`, so that `run IMAGE -it` and `run -it IMAGE` stay different
                 parts.rest = std::iter::once("--".to_owned()).chain(self.inner(argument, rest)).collect();
                 break;
             }
