@@ -232,6 +232,7 @@ mod tests {
             ("docker run --rm img sh", "docker run img --rm sh"),
             ("kubectl -n x -n y get pods", "kubectl -n y -n x get pods"),
             ("rm -i -f a", "rm -f -i a"),
+            ("rm -r -I -f a", "rm -r -f -I a"),
             ("git push --force --no-force o x", "git push --no-force --force o x"),
             ("git push -u o x", "git push o x y -u"),
             ("git checkout -- -f", "git checkout -f"),

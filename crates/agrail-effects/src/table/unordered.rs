@@ -12,7 +12,7 @@ use super::row::{Row, Style};
 const JOINS: &str = "--and --or --not --next --include --exclude --filter \
 --include-from --exclude-from --cvs-exclude";
 /// Options of which the last one wins.
-const CANCELS: &str = "-i -f -n --interactive --force --no-clobber --dry-run";
+const CANCELS: &str = "-i -I -f -n --interactive --force --no-clobber --dry-run";
 
 /// A command line, divided.
 #[derive(Default)]
