@@ -2,7 +2,7 @@
 
 use super::class::{Known, TargetType};
 use super::facts::EffectFacts;
-use crate::effect::{Kind, Verb};
+use crate::effect::{BINARY, Kind, Verb};
 use crate::untrusted::visible;
 use std::fmt::Write as _;
 
@@ -18,6 +18,9 @@ impl EffectFacts {
             }
             (Verb::Unknown, Kind::Script) if self.changed_before_run() => {
                 return format!("the action changes {shown} and then runs it: {}", self.detail);
+            }
+            (Verb::Unknown, Kind::Script) if self.operation == BINARY => {
+                return format!("{shown} is a binary file, and its effect is unknown");
             }
             (Verb::Unknown, Kind::Dynamic) if self.name == crate::effect::shell::TYPED => {
                 return format!("{} would wait for typed input, which nobody checks", shown_program(&self.program));

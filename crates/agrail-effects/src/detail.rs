@@ -120,6 +120,8 @@ impl fmt::Display for Detail {
     }
 }
 
+/// The operation of an unknown effect of a binary file.
+pub const BINARY: &str = "binary";
 /// The text of [`Detail::Brought`], which is also the advice to the agent.
 pub const BROUGHT: &str = "it comes from elsewhere: look at it first, and run it in an action of its own";
 /// The text of [`Detail::Streamed`].

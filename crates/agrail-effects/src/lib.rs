@@ -29,7 +29,7 @@ mod warm;
 pub mod words;
 
 pub use action::Action;
-pub use detail::{Attribute, BROUGHT, CHANGED, Detail, SECRET_VARIABLES, STREAMED};
+pub use detail::{Attribute, BINARY, BROUGHT, CHANGED, Detail, SECRET_VARIABLES, STREAMED};
 pub use kind::{Cause, Kind};
 pub use normal::normal;
 pub use read::{FETCH, Who, extract_effects};

@@ -149,7 +149,7 @@ impl Shell<'_> {
         }
         if name.contains(UNKNOWN_SPAN) {
             self.unknown(Cause::Dynamic, "the command's name is not constant", &name.replace(UNKNOWN_SPAN, "…"));
-            return self.flag_path_arguments(arguments);
+            return self.flag_path_arguments("unknown", arguments);
         }
         if let Some(alias) = self.state.aliases.get(name).cloned() {
             return self.run_alias(&alias, words, stdin);
@@ -232,7 +232,7 @@ impl Shell<'_> {
                 return output;
             }
             self.unknown(Cause::Program, program, program);
-            return self.flag_path_arguments(arguments);
+            return self.flag_path_arguments(program, arguments);
         };
         self.step(|| format!("{program}: {}", row.about));
         if let Some(special) = &row.special
@@ -317,11 +317,11 @@ impl Shell<'_> {
     }
 
     /// Reports the paths among the arguments of an unknown program: they are judged even though the program is unknown.
-    pub(crate) fn flag_path_arguments(&mut self, arguments: &[String]) -> Output {
+    pub(crate) fn flag_path_arguments(&mut self, program: &str, arguments: &[String]) -> Output {
         for argument in arguments {
             let value = argument.split_once('=').map_or(argument.as_str(), |(_, v)| v);
             if value.starts_with('/') && !value.starts_with("//") {
-                let mut effect = self.at(Verb::Unknown, value, "unknown");
+                let mut effect = self.at(Verb::Unknown, value, program);
                 Cause::Arguments.as_str().clone_into(&mut effect.operation);
                 effect.detail = Detail::Argument;
                 self.add(effect);

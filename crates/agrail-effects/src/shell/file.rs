@@ -137,8 +137,10 @@ impl Shell<'_> {
         let own = if language == Some("source") { None } else { shebang(&text) };
         let found = own.or(language.map(str::to_owned)).unwrap_or_else(|| "bash".to_owned());
         if content.contains(&0) {
-            self.unknown(Cause::Script, "a binary file", written);
-            return Output::default();
+            let mut effect = Effect::unknown(Cause::Script, path, written);
+            crate::BINARY.clone_into(&mut effect.operation);
+            self.add(effect);
+            return self.flag_path_arguments(path, arguments);
         }
         if self.via.iter().filter(|v| v.as_str() == path).count() > 1 {
             self.unknown(Cause::Budget, "a script runs itself", written);

@@ -73,6 +73,7 @@ mod wrappers;
 mod written;
 
 pub use around::{FileSource, Names, NoFiles, Providing, ReadError, Typing};
+pub use quoting::QUOTED;
 pub use registry::{is_public_registry, is_shared_host};
 pub use seen::Seen;
 pub use typed::TYPED;

@@ -5,7 +5,7 @@
 use super::UNKNOWN_SPAN;
 
 /// Mark before a quoted character that would otherwise belong to a pattern.
-pub(super) const QUOTED: char = '\u{E000}';
+pub const QUOTED: char = '\u{E000}';
 pub(super) fn push_quoted(text: &str, into: &mut String) {
     for c in text.chars() {
         if "*?[]{},~".contains(c) {

@@ -175,7 +175,7 @@ impl Shell<'_> {
             }
             self.step(|| format!("unknown option: {label} {}", option.name));
             self.add(effect);
-            self.flag_path_arguments(option.value.as_slice());
+            self.flag_path_arguments(program, option.value.as_slice());
         }
     }
 

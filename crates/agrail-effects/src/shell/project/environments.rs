@@ -152,6 +152,6 @@ impl Shell<'_> {
         for verb in [Verb::Execute, Verb::Write] {
             self.add(Effect::new(verb, Target::Path(folder.clone()), name));
         }
-        Some(self.flag_path_arguments(arguments))
+        Some(self.flag_path_arguments(name, arguments))
     }
 }
