@@ -18,6 +18,7 @@
 mod after;
 mod build;
 mod conclude;
+mod known;
 mod model_scope;
 mod origin;
 mod progress;
@@ -33,6 +34,7 @@ use crate::audit::Audit;
 use crate::check::{Finding, Outcome, Stage};
 use crate::embed::Embedder;
 use crate::facts::Approved;
+use crate::inhouse::Rows;
 use crate::learn::{self, JournalError};
 use crate::llm::Meter;
 use crate::memory::{self, Memory};
@@ -70,6 +72,9 @@ pub struct Guard {
 struct Inner {
     settings: Settings,
     policy: Policy,
+    rows: Rows,
+    /// SHA-256 of policies and rows, hexadecimal.
+    digest: String,
     memory: Option<Memory>,
     journal: Option<learn::Journal>,
     approvals: Option<Approvals>,
@@ -219,7 +224,15 @@ impl Guard {
                     || inner.approvals.as_ref().is_some_and(|approvals| approvals.knows(place))
             };
             let mut understood = stacker::maybe_grow(STACK.0, STACK.1, || {
-                understand(&action, &context, &inner.policy, &inner.settings, operation, Approved(&approved))
+                understand(
+                    &action,
+                    &context,
+                    &inner.policy,
+                    &inner.settings,
+                    &inner.rows,
+                    operation,
+                    Approved(&approved),
+                )
             });
             if inner.memory.is_some() {
                 understood.events = crate::shape::events(&action, &understood.gathered.queries, &understood.commands);

@@ -47,6 +47,7 @@
 //! | the memory, learning from feedback | `memory`, `learn` |
 //! | what reports have in common: the rules that are induced from them | `shape`, `learn/induced.rs` |
 //! | what an approval covers, and how a person widens it | `shape/arguments.rs`, `learn/signed.rs`, `learn/widened.rs` |
+//! | what an operator says of an in-house tool: its row, and how one is drafted | `inhouse`, `guard/known.rs`, `learn/tool.rs` |
 //! | the answers of a person, the log of decisions | `approvals`, `audit` |
 //! | a coding agent's hooks | `hook`: names in `host.rs`, events in `event.rs`, answers in `answer.rs` |
 //! | an MCP server behind the guard | `mcp` |
@@ -67,7 +68,7 @@
 //! A module imports only modules that stand before it in this list; `tests/it/imports.rs` verifies it.
 //!
 //! `clock`, `digest`, `untrusted`, `store`, `net`, `machine`, `canonical`, `llm`, `prompts`, `embed`, `classify`,
-//! `injection`, `web`, `action`, `check`, `verdict`, `policy`, `shape`, `scope`, `facts`, `provenance`, `tools`, `memory`, `reason`, `audit`,
+//! `injection`, `web`, `action`, `check`, `verdict`, `policy`, `shape`, `inhouse`, `scope`, `facts`, `provenance`, `tools`, `memory`, `reason`, `audit`,
 //! `approvals`, `learn`, `guard`, `session`, `replay`, `hook`, `serve`, `mcp`, `research`, `evolve`
 //!
 //! # Invariants
@@ -78,7 +79,7 @@
 //! - A verdict without findings, or with only unknown and discarded ones, is not allow.
 //! - The gate is pure. Memory never weakens a deny, nor an ask that policy reserves for a person. Memory can settle
 //!   only one kind of unknown: an unknown program that a person approved by the digest of its file and its exact
-//!   arguments.
+//!   arguments. An operator's row settles what policy asks about a call as such, and nothing else.
 //! - No model lifts a deterministic deny, nor an ask for any cause but an unknown program. A reply that is missing,
 //!   truncated, unreadable or over budget allows nothing. Text that the user did not write enters a prompt only through
 //!   `untrusted::gather`.
@@ -89,6 +90,8 @@
 //!
 //! # Decisions that may surprise
 //!
+//! - A row about an in-house tool also tightens: a person is asked about a call that it does not describe, even if that
+//!   would pass without the row. What policies find about a path, an address or a table in its arguments stands.
 //! - A tool that works on files is judged by its effects on them, like a program with the same effects.
 //! - `agrail policy check`, `doctor` and a test verify the shipped policies; a start does not, because that took two
 //!   thirds of the start-up time of a hook. An operator's own policies are verified at each start.
@@ -137,6 +140,7 @@ pub mod facts;
 pub mod guard;
 #[cfg(feature = "hook")]
 pub mod hook;
+mod inhouse;
 pub mod injection;
 pub mod learn;
 pub mod llm;

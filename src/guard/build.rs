@@ -5,12 +5,13 @@ use crate::approvals::Approvals;
 use crate::audit::Audit;
 use crate::effect::python::Library;
 use crate::embed::Embedder;
+use crate::inhouse::{RowError, Rows};
 use crate::learn::Journal;
 use crate::learn::Learning;
 use crate::llm::Limits;
 use crate::memory::Memory;
 use crate::net::UrlPolicy;
-use crate::policy::{Policy, PolicyError};
+use crate::policy::{Policy, PolicyError, Source};
 use crate::reason::{Reasoner, rules::Rules};
 use crate::tools::Toolbox;
 use crate::verdict::Decision;
@@ -110,6 +111,9 @@ pub enum BuildError {
     /// The shipped policies do not load.
     #[error(transparent)]
     Policy(#[from] PolicyError),
+    /// A row about an in-house tool cannot be used.
+    #[error(transparent)]
+    Row(#[from] RowError),
     /// `on_failure` is allow.
     #[error("on_failure is allow; it must be deny or ask, because failure is never allow")]
     FailureIsNeverAllow,
@@ -129,6 +133,7 @@ pub enum BuildError {
 pub struct GuardBuilder {
     settings: Settings,
     policy: Option<Policy>,
+    rows: Vec<Source>,
     memory: Option<Memory>,
     approvals: Option<Approvals>,
     audit: Option<Audit>,
@@ -156,6 +161,13 @@ impl GuardBuilder {
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = Some(policy);
+        self
+    }
+
+    /// Sets the operator's rows about in-house tools, as TOML texts (`docs/in-house-tools.md`).
+    #[must_use]
+    pub fn rows(mut self, rows: Vec<Source>) -> Self {
+        self.rows = rows;
         self
     }
 
@@ -222,6 +234,11 @@ impl GuardBuilder {
             Some(policy) => policy,
             None => Policy::base()?,
         };
+        let rows = Rows::load(&self.rows)?;
+        let digest = match rows.digest() {
+            "" => policy.digest().to_owned(),
+            own => crate::digest([policy.digest().into(), own.into()]),
+        };
         let journal = match &self.memory {
             Some(memory) if settings.learning != Learning::Frozen => {
                 Some(Journal::start(memory.clone(), self.embedder.clone()).map_err(BuildError::Journal)?)
@@ -238,6 +255,8 @@ impl GuardBuilder {
             inner: Arc::new(Inner {
                 settings,
                 policy,
+                rows,
+                digest,
                 memory,
                 journal,
                 approvals,

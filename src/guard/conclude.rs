@@ -58,7 +58,7 @@ impl Guard {
             digest: Digests {
                 action: understood.action_digest.clone(),
                 facts: case.gathered.digest.clone(),
-                policy: self.inner.policy.digest().to_owned(),
+                policy: self.inner.digest.clone(),
                 memory: self.inner.memory.as_ref().map(Memory::digest).unwrap_or_default(),
             },
             footprint: facts::footprint(&case.gathered),

@@ -1,5 +1,6 @@
 //! The deterministic stages of a check: canonicalise, effects, facts, screen.
 
+use super::known::Known;
 use super::origin::Operation;
 use super::{Settings, UnknownPrograms};
 use crate::action::{Action, Context};
@@ -9,7 +10,8 @@ use crate::effect::Kind;
 use crate::effect::shell::Later;
 use crate::effect::{self, Cause, Effect, Verb};
 use crate::facts::{self, Approved, ScreenInput};
-use crate::policy::{self, Policy};
+use crate::inhouse::{Machine, Rows};
+use crate::policy::{self, EffectFacts, Policy};
 use crate::shape::Event;
 use crate::untrusted::Secrets;
 use std::borrow::Cow;
@@ -47,6 +49,7 @@ pub(super) fn understand(
     context: &Context,
     policy: &Policy,
     settings: &Settings,
+    rows: &Rows,
     operation: Operation,
     approved: Approved<'_>,
 ) -> Understood {
@@ -65,6 +68,9 @@ pub(super) fn understand(
 
     let mut reading = debug_span!("effects").in_scope(|| extract_effects(action, who, &seen, &mut trace));
     reading.effects.iter_mut().for_each(|effect| is_of(effect, &operation.name));
+    let machine = context.environment.as_ref().map(|environment| Machine { environment, account: &account });
+    let known = Known::new(rows, action, machine);
+    known.retype(&mut reading.effects);
 
     let cwd = match action {
         Action::Shell { cwd: Some(cwd), .. } => cwd.to_string_lossy(),
@@ -83,14 +89,20 @@ pub(super) fn understand(
     let gathered =
         debug_span!("facts").in_scope(|| facts::gather(&reading.effects, context, &account, &settings.urls, around));
 
-    let mut findings = debug_span!("screen").in_scope(|| screen(&gathered, policy, settings, &mut trace));
+    let answer = |query: &EffectFacts, finding| {
+        known.answer(query, &reading.commands, settings.unknown_programs.apply(query, finding))
+    };
+    let mut screened = |gathered: &ScreenInput| screen(gathered, policy, settings.explain, &answer, &mut trace);
+    let mut findings = debug_span!("screen").in_scope(|| screened(&gathered));
     let probe = |effects: &[Effect]| facts::gather(effects, context, &account, &settings.urls, around);
     if let Some(or) = operation.or {
         let mut other = reading.effects.clone();
         other.iter_mut().for_each(|effect| is_of(effect, or));
-        findings = either((&operation.name, findings), (or, screen(&probe(&other), policy, settings, &mut trace)));
+        findings = either((&operation.name, findings), (or, screened(&probe(&other))));
     }
     findings.extend(debug_span!("later").in_scope(|| screen_later(&reading.later, probe, policy, &mut trace)));
+    // it says more than what policies ask about every call
+    findings.splice(0..0, known.outside());
     if reading.effects.is_empty() && !action.text().trim().is_empty() {
         findings.push(harmless());
     }
@@ -154,13 +166,19 @@ fn either((name, found): (&str, Vec<Finding>), (or, other): (&str, Vec<Finding>)
     }
 }
 
-/// Authorises each effect.
-fn screen(gathered: &ScreenInput, policy: &Policy, settings: &Settings, trace: &mut Vec<String>) -> Vec<Finding> {
+/// Authorises each effect. `answer`: what settings and operators say of a finding.
+fn screen(
+    gathered: &ScreenInput,
+    policy: &Policy,
+    explain: bool,
+    answer: &dyn Fn(&EffectFacts, Finding) -> Finding,
+    trace: &mut Vec<String>,
+) -> Vec<Finding> {
     let mut screened = Vec::new();
     let screener = policy.screener(&gathered.subject);
     for query in &gathered.queries {
         let found = screener.screen(query);
-        if settings.explain {
+        if explain {
             trace.push(format!(
                 "effect: {} {} [{}]",
                 query.verb,
@@ -169,7 +187,7 @@ fn screen(gathered: &ScreenInput, policy: &Policy, settings: &Settings, trace: &
             ));
             trace.extend(found.iter().map(|f| format!("policy: {} -> {:?}: {}", f.source, f.outcome, f.reason)));
         }
-        screened.extend(found.into_iter().map(|f| (query, settings.unknown_programs.apply(query, f))));
+        screened.extend(found.into_iter().map(|f| (query, answer(query, f))));
     }
     policy::together(&gathered.subject, screened, policy)
 }
@@ -203,7 +221,7 @@ fn harmless() -> Finding {
 
 impl UnknownPrograms {
     /// Applies the setting to a finding about an unknown program. Other findings are unchanged.
-    fn apply(self, query: &crate::policy::EffectFacts, mut finding: Finding) -> Finding {
+    fn apply(self, query: &EffectFacts, mut finding: Finding) -> Finding {
         if !matches!(query.kind, Kind::Program | Kind::Option) || finding.outcome != Outcome::Unknown {
             return finding;
         }

@@ -83,6 +83,9 @@ pub enum Learnt {
 /// The parts of a recorded verdict that feedback needs.
 #[derive(Deserialize)]
 pub(super) struct Record {
+    /// Absent if it cannot be parsed.
+    #[serde(default, deserialize_with = "readable")]
+    pub(super) action: Option<crate::action::Action>,
     pub(super) identity: crate::action::Identity,
     pub(super) agent: String,
     pub(super) key: Key,
@@ -100,6 +103,12 @@ pub(super) struct Record {
     /// Absent in records of the first release.
     approvable: Option<bool>,
     verdict: Said,
+}
+
+/// An action, unless it was recorded by another release.
+fn readable<'de, D: serde::Deserializer<'de>>(field: D) -> Result<Option<crate::action::Action>, D::Error> {
+    let value = serde_json::Value::deserialize(field)?;
+    Ok(serde_json::from_value(value).ok())
 }
 
 #[derive(Deserialize)]

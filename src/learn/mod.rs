@@ -5,13 +5,15 @@
 //! 3. [`apply_feedback`] turns an operator's feedback on a recorded verdict into bounded evidence.
 //! 4. `signed` identifies exactly one action of one principal, in normal form, and `answerable` decides which findings
 //!    its approval answers. [`Memory::widen`] extends an approval along arguments that a person names.
-//! 5. `triggers` recall lessons.
+//! 5. [`Memory::draft_tool`] drafts a row about an in-house tool from approved and reported calls.
+//! 6. `triggers` recall lessons.
 
 mod feedback;
 mod induced;
 mod journal;
 mod refined;
 mod signed;
+mod tool;
 mod widened;
 
 pub use feedback::{Feedback, FeedbackError, Learnt, apply_feedback};

@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// Largest accepted file of pins, in bytes.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
+/// The file beside the pins with the definitions of the pinned tools: server, tool, definition.
+const DEFINITIONS: &str = "mcp-definitions.json";
+
 /// What belongs to the description of a tool: what the agent is, and what it is to tell the user.
 const OF_TOOL: [Family; 2] = [Family::AnswerDictation, Family::Role];
 /// What belongs to the introduction of a server: also which of its tools are to be used for what, and for whom it is
@@ -147,21 +150,40 @@ impl Pins {
             _ => {
                 tools.insert(tool.name.clone(), digest);
                 self.save()?;
+                if let Err(problem) = self.keep(server, tool) {
+                    tracing::warn!(%problem, "the definition of a tool is not kept; 'agrail learn tool' has to be given it");
+                }
                 Ok(false)
             }
         }
     }
 
     fn save(&self) -> Result<(), PinError> {
-        let wrong = |why: std::io::Error| PinError::File { path: self.path.clone(), why: why.to_string() };
-        let folder = self.path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder).map_err(wrong)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(wrong)?;
-        serde_json::to_writer_pretty(&mut file, &self.known).map_err(|why| wrong(why.into()))?;
-        file.flush().map_err(wrong)?;
-        file.persist(&self.path).map_err(|why| wrong(why.error))?;
-        Ok(())
+        write(&self.path, &self.known).map_err(|why| PinError::File { path: self.path.clone(), why: why.to_string() })
     }
+
+    /// Keeps the definition of a tool beside the pins, for a person who drafts a row about it.
+    fn keep(&self, server: &str, tool: &Tool) -> std::io::Result<()> {
+        let path = self.path.with_file_name(DEFINITIONS);
+        let mut all: BTreeMap<String, BTreeMap<String, Value>> = match std::fs::metadata(&path) {
+            Ok(meta) if meta.len() <= LARGEST => serde_json::from_str(&std::fs::read_to_string(&path)?)?,
+            Ok(_) => return Err(std::io::Error::other("the file of definitions is too large")),
+            Err(_) => BTreeMap::new(),
+        };
+        all.entry(server.to_owned()).or_default().insert(tool.name.clone(), tool.description.clone());
+        write(&path, &all)
+    }
+}
+
+/// Replaces a file by a value as JSON.
+fn write(path: &Path, value: &impl serde::Serialize) -> std::io::Result<()> {
+    let folder = path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    serde_json::to_writer_pretty(&mut file, value)?;
+    file.flush()?;
+    file.persist(path)?;
+    Ok(())
 }
 
 #[cfg(test)]

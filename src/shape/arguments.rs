@@ -21,8 +21,8 @@ const VALUE: usize = 200;
 const TEXT: usize = 4_000;
 /// Most effects of an action that can be widened.
 pub(crate) const EFFECTS: usize = 64;
-/// Words that switch something, or stand for everything.
-const SWITCHES: &str = "true false yes no on off none null all any every";
+/// Words that switch something, or stand for everything or everybody.
+const SWITCHES: &str = "true false yes no on off none null all any every everyone everybody";
 /// What separates the parts of a value; only its last part may differ.
 const SEPARATORS: [char; 10] = ['/', ':', '=', '@', ',', '+', '%', '~', '^', '#'];
 
@@ -237,12 +237,16 @@ fn can_open(value: &str) -> bool {
     kind(value).is_some() && !super::events::is_statement(value)
 }
 
+/// Whether a value switches something, or stands for everything.
+pub(crate) fn is_switch(value: &str) -> bool {
+    SWITCHES.split(' ').any(|word| value.eq_ignore_ascii_case(word))
+}
+
 /// The kind of a value; `None` if nothing may stand in its place.
 fn kind(value: &str) -> Option<ValueKind> {
     // the normal form marks quoted characters of patterns with one for private use
     let marked = value.chars().any(|c| c.is_control() || ('\u{E000}'..='\u{F8FF}').contains(&c));
-    let switch = SWITCHES.split(' ').any(|word| value.eq_ignore_ascii_case(word));
-    if value.is_empty() || value.len() > TEXT || marked || switch || visible(value) != value {
+    if value.is_empty() || value.len() > TEXT || marked || is_switch(value) || visible(value) != value {
         return None;
     }
     if is_number(value) {
@@ -260,7 +264,7 @@ fn kind(value: &str) -> Option<ValueKind> {
 }
 
 /// The parts of two values that differ, if the second is of the kind of the first.
-fn alike<'v>(own: &'v str, other: &'v str, call: bool) -> Option<(&'v str, &'v str)> {
+pub(super) fn alike<'v>(own: &'v str, other: &'v str, call: bool) -> Option<(&'v str, &'v str)> {
     if other.starts_with('-') || !can_open(own) {
         return None;
     }

@@ -216,7 +216,7 @@ fn is_look(verb: Verb) -> bool {
 }
 
 /// Whether the text of an argument is a statement of a database.
-pub(super) fn is_statement(text: &str) -> bool {
+pub(crate) fn is_statement(text: &str) -> bool {
     const BEGINS: [&str; 11] =
         ["alter", "begin", "create", "delete", "drop", "insert", "merge", "select", "truncate", "update", "with"];
     let first =

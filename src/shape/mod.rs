@@ -18,15 +18,21 @@ mod events;
 mod induce;
 mod words;
 
-pub(crate) use arguments::{EFFECTS, arguments};
+pub(crate) use arguments::{EFFECTS, arguments, is_switch};
 pub use arguments::{Line, Shape, Widening};
 pub(crate) use condition::Recorded;
 pub use condition::{Condition, Example};
-pub(crate) use events::{CHANGE, events, group};
+pub(crate) use events::{CHANGE, events, group, is_statement};
 pub(crate) use induce::induce;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+
+/// Whether a value of an argument of a tool is of the kind of another one ([`Widening`]).
+#[must_use]
+pub(crate) fn is_alike(value: &str, other: &str) -> bool {
+    arguments::alike(value, other, true).is_some()
+}
 
 /// What a literal is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -19,6 +19,7 @@ mod hook;
 mod hostile;
 mod identity;
 mod imports;
+mod inhouse;
 mod javascript;
 mod kill;
 mod knowledge;

@@ -1,4 +1,4 @@
-//! `agrail learn`: shows the rules that were induced from reports, and confirms them.
+//! `agrail learn`: shows the rules that were induced from reports, confirms them, and drafts rows about in-house tools.
 
 use crate::memory::{may_approve, table};
 use crate::settings::Config;
@@ -14,7 +14,7 @@ pub const RECORD: usize = 2_000;
 /// Most actions of the record that are shown for a rule.
 pub const SHOWN: usize = 5;
 
-/// Show or confirm the rules that operators' reports led to.
+/// Show or confirm the rules that operators' reports led to; draft rows about in-house tools.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -37,6 +37,7 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    Tool(crate::tool::Args),
     /// Confirm a rule, so that it denies instead of asking. Needs a terminal.
     Confirm {
         /// Id of the rule.
@@ -49,10 +50,11 @@ enum Command {
 
 /// Runs the subcommand.
 pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
-    let memory = config.open_memory()?;
     match args.command {
-        Command::Rules { explain, json } => rules(&memory, explain, json)?,
+        Command::Tool(args) => crate::tool::run(&args, config)?,
+        Command::Rules { explain, json } => rules(&config.open_memory()?, explain, json)?,
         Command::Confirm { rule, token } => {
+            let memory = config.open_memory()?;
             may_approve(config, token.as_deref())?;
             if memory.show(&rule)?.condition.is_none() {
                 bail!("{rule} is no rule; list the rules with 'agrail learn rules'");

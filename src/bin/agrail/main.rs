@@ -37,6 +37,7 @@ mod serve;
 mod settings;
 mod settled;
 mod show;
+mod tool;
 mod widen;
 
 use clap::{CommandFactory, Parser, Subcommand};

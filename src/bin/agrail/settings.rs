@@ -23,6 +23,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// Most rows about in-house tools.
+const ROWS: usize = 1_000;
+
 /// All settings; each has a default.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
@@ -30,6 +33,7 @@ pub struct Config {
     pub guard: GuardSection,
     pub policy: PolicySection,
     pub profiles: ProfilesSection,
+    pub tools: ToolsSection,
     pub memory: MemorySection,
     pub embedder: EmbedderSection,
     pub model: ModelSection,
@@ -77,6 +81,15 @@ pub struct PolicySection {
 pub struct ProfilesSection {
     /// Folders with rules for one kind of agent, relative to the configuration file (see `profile.rs`).
     pub folders: Vec<PathBuf>,
+}
+
+/// `[tools]`
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolsSection {
+    /// Folder with rows about in-house tools (`*.toml`), relative to the configuration file; default: `agrail/tools` in the
+    /// user's configuration folder.
+    pub folder: Option<PathBuf>,
 }
 
 /// `[memory]`
@@ -215,6 +228,40 @@ impl Config {
         Ok(Policy::load(&sources)?)
     }
 
+    /// Folder of the rows about in-house tools.
+    pub fn tools_folder(&self) -> Result<PathBuf> {
+        match &self.tools.folder {
+            Some(folder) => Ok(self.beside(folder)),
+            None => base("XDG_CONFIG_HOME", ".config")
+                .map(|b| b.join("agrail/tools"))
+                .context("there is no home folder for rows about tools; set tools.folder in the configuration"),
+        }
+    }
+
+    /// The rows about in-house tools.
+    pub fn rows(&self) -> Result<Vec<Source>> {
+        let folder = match (&self.tools.folder, self.tools_folder()) {
+            (Some(_), folder) => folder?,
+            (None, Ok(folder)) if settled::present(folder.clone(), "the folder of rows")?.is_some() => folder,
+            (None, _) => return Ok(Vec::new()),
+        };
+        let unread = || format!("cannot read the rows about tools in {}", folder.display());
+        let entries = std::fs::read_dir(&folder).with_context(unread)?;
+        let paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>().with_context(unread)?;
+        let mut files: Vec<PathBuf> =
+            paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+        files.sort();
+        if files.len() > ROWS {
+            bail!("{} has more than {ROWS} rows about tools", folder.display());
+        }
+        let row = |file: &PathBuf| {
+            let text = settled::text(file, "the row about a tool")?;
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            Ok(Source { file: name, text, examples: None })
+        };
+        files.iter().map(row).collect()
+    }
+
     /// The functions that the profiles describe.
     fn library(&self) -> Result<Library> {
         let mut library = Library::default();
@@ -252,6 +299,11 @@ impl Config {
         Ok(self.sessions_path()?.with_file_name("mcp-tools.json"))
     }
 
+    /// Path of the definitions of these tools.
+    pub fn definitions_path(&self) -> Result<PathBuf> {
+        Ok(self.sessions_path()?.with_file_name("mcp-definitions.json"))
+    }
+
     /// Folder of the audit log.
     pub fn audit_folder(&self) -> Result<PathBuf> {
         match &self.audit.folder {
@@ -271,6 +323,7 @@ impl Config {
     pub fn computed(&self) -> Result<Vec<(&'static str, serde_json::Value)>> {
         let path = |path: Result<PathBuf>| Ok::<_, anyhow::Error>(serde_json::to_value(path?)?);
         Ok(vec![
+            ("tools.folder", path(self.tools_folder())?),
             ("memory.path", path(self.memory_path())?),
             ("hook.sessions", path(self.sessions_path())?),
             ("audit.folder", path(self.audit_folder())?),
@@ -302,6 +355,8 @@ impl Config {
             self.sessions_path().ok(),
             self.approvals_path().ok(),
             self.pins_path().ok(),
+            self.definitions_path().ok(),
+            self.tools_folder().ok(),
             self.audit_folder().ok(),
             self.approval_token_file(),
             self.model.prompts.as_deref().map(|p| self.beside(p)),
@@ -395,7 +450,7 @@ impl Config {
             (self.policy(), kept.join().unwrap_or_else(|_| Err(anyhow!("the memory could not be opened"))))
         });
         let (memory, approvals, audit) = kept?;
-        let mut builder = Guard::builder().settings(self.settings()?).policy(policy?);
+        let mut builder = Guard::builder().settings(self.settings()?).policy(policy?).rows(self.rows()?);
         if let Some(reasoner) = self.model.reasoner(self)? {
             let mode = self.model.mode()?;
             builder = builder.model(reasoner).with(|s| (s.mode, s.judge) = (mode, self.model.judge));

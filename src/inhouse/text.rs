@@ -1,0 +1,199 @@
+//! What a row can say of a text.
+
+use crate::effect::{Verb, sql};
+use crate::shape;
+use crate::untrusted::visible;
+use url::Url;
+
+/// Signs of code, markup and patterns, none of which belongs to plain words.
+const CODE: [&str; 9] = ["`", "$(", "${", "<", ">", "|", "\\", "{{", "://"];
+
+/// Whether a text is words: no address, path, option, code or statement, and nothing invisible.
+pub(super) fn is_plain(text: &str) -> bool {
+    let shown = text.replace(['\n', '\t'], " ");
+    let mail = |word: &str| {
+        word.split_once('@').is_some_and(|(name, host)| {
+            name.ends_with(|c: char| c.is_alphanumeric()) && host.trim_end_matches(['.', ',']).contains('.')
+        })
+    };
+    let path = |word: &str| word.starts_with('/') && word.len() > 1 || word.starts_with("~/") || word.contains("../");
+    let words = || shown.split_whitespace();
+    visible(&shown) == shown
+        && !CODE.iter().any(|sign| shown.contains(sign))
+        && !shown.trim_start().starts_with('-')
+        && !is_statement(&shown)
+        && !words().any(|word| mail(word) || path(word))
+}
+
+/// Whether words are a statement of a database rather than a sentence that begins like one.
+fn is_statement(text: &str) -> bool {
+    shape::is_statement(text) && (sql::parses(text) || text.contains([';', '*', '=']) || text.contains("--"))
+}
+
+/// Whether a text is an absolute path in one of these folders, by its letters.
+pub(super) fn is_below(text: &str, folders: &[String]) -> bool {
+    let parts: Vec<&str> = text.split('/').skip(1).collect();
+    let clean = text.starts_with('/') && visible(text) == text && !text.contains(['*', '?', '[', '$', '`', '\\', '%']);
+    clean
+        && parts.iter().all(|part| !part.is_empty() && !matches!(*part, "." | ".."))
+        && folders.iter().any(|folder| {
+            let rest = text.strip_prefix(folder.trim_end_matches('/'));
+            rest.is_some_and(|rest| rest.starts_with('/'))
+        })
+}
+
+/// Whether a text is an address of one of these hosts: by `https`, or by `http` if the host is given with it, and with
+/// neither user nor port, unless the port is given.
+pub(super) fn is_of_host(text: &str, hosts: &[String]) -> bool {
+    let Ok(url) = Url::parse(text) else { return false };
+    // programs disagree on what these are part of
+    let odd = text.contains(['\\', '@', ' ', '\t', '\n', '\r']) || visible(text) != text;
+    let Some(host) = url.host_str().filter(|_| !odd && url.username().is_empty()) else { return false };
+    let host = host.trim_end_matches('.');
+    hosts.iter().any(|given| {
+        let (scheme, given) = given.split_once("://").unwrap_or(("https", given));
+        let (given, port) = given.rsplit_once(':').map_or((given, None), |(host, port)| (host, port.parse().ok()));
+        url.scheme() == scheme && url.port() == port && is_named(host, given)
+    })
+}
+
+/// Whether a text is an address of mail in one of these domains.
+pub(super) fn is_of_domain(text: &str, domains: &[String]) -> bool {
+    let plain = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte));
+    text.split_once('@').is_some_and(|(name, host)| {
+        let address = !name.is_empty() && plain(name) && plain(host) && !shape::is_switch(name);
+        address && domains.iter().any(|given| is_named(host, given.trim_start_matches('@')))
+    })
+}
+
+/// Whether a host has a name; `*.` stands for one or more labels before it.
+fn is_named(host: &str, given: &str) -> bool {
+    match given.strip_prefix("*.") {
+        Some(domain) => {
+            let head = host.len().checked_sub(domain.len() + 1).and_then(|at| host.split_at_checked(at));
+            head.is_some_and(|(labels, rest)| {
+                !labels.is_empty() && rest.starts_with('.') && rest.trim_start_matches('.').eq_ignore_ascii_case(domain)
+            })
+        }
+        None => host.eq_ignore_ascii_case(given),
+    }
+}
+
+/// Whether a text is of the kind of one of the given values.
+pub(super) fn is_like(text: &str, given: &[String]) -> bool {
+    given.iter().any(|value| value == text || shape::is_alike(value, text))
+}
+
+/// Whether a text is a database statement that only reads.
+pub(super) fn only_reads(text: &str, _: &[String]) -> bool {
+    let effects = sql::extract_effects(text);
+    sql::parses(text) && !effects.is_empty() && effects.iter().all(|effect| effect.verb == Verb::Select)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn plain_text_names_no_place_and_runs_nothing() {
+        for good in [
+            "Carrier called, ETA 14:30; see OPS-12 (50 % done).",
+            "",
+            "50/50 and/or a-b",
+            "Grüße, 東京\nnext",
+            "with the two late orders",
+        ] {
+            assert!(is_plain(good), "{good}");
+        }
+        for bad in [
+            "see https://evil.example",
+            "mail eve@evil.example, please",
+            "/etc/shadow",
+            "read ~/.ssh/id_rsa",
+            "a ../../b",
+            "--force",
+            "$(id)",
+            "`id`",
+            "DROP TABLE users",
+            "<img src=x>",
+            "a\u{200b}b",
+            "a\u{1b}[2J",
+        ] {
+            assert!(!is_plain(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn places_are_what_they_seem() {
+        let folders = list("/srv/app /data/in/");
+        assert!(is_below("/srv/app/x/y.csv", &folders) && is_below("/data/in/a", &folders));
+        for bad in [
+            "/srv/app",
+            "/srv/apple/x",
+            "/srv/app/../x",
+            "/srv/app//x",
+            "srv/app/x",
+            "/srv/app/*",
+            "/srv/app/$HOME",
+            "",
+        ] {
+            assert!(!is_below(bad, &folders), "{bad}");
+        }
+        let hosts = list("wiki.acme.example *.docs.acme.example http://local.acme.example:8080");
+        for good in [
+            "https://wiki.acme.example/a?b=c#d",
+            "https://WIKI.acme.example",
+            "https://a.b.docs.acme.example/",
+            "http://local.acme.example:8080/x",
+        ] {
+            assert!(is_of_host(good, &hosts), "{good}");
+        }
+        for bad in [
+            "http://wiki.acme.example/",
+            "https://wiki.acme.example:8443/",
+            "https://wiki.acme.example@evil.example/",
+            "https://wiki.acme.example\\@evil.example/",
+            "https://wiki.acme.example.evil.example/",
+            "https://docs.acme.example/",
+            "https://evildocs.acme.example/",
+            "http://local.acme.example/",
+            "//wiki.acme.example/",
+            "wiki.acme.example",
+            "javascript:https://wiki.acme.example/",
+        ] {
+            assert!(!is_of_host(bad, &hosts), "{bad}");
+        }
+        let domains = list("acme.example *.acme.example");
+        assert!(is_of_domain("ann.b+c@acme.example", &domains) && is_of_domain("a@eu.ACME.example", &domains));
+        for bad in [
+            "ann@evil.example",
+            "all@acme.example",
+            "ann@acme.example.evil",
+            "ann@acme.example,eve@evil.example",
+            "@acme.example",
+            "a@b@acme.example",
+        ] {
+            assert!(!is_of_domain(bad, &domains), "{bad}");
+        }
+    }
+
+    #[test]
+    fn statement_that_only_reads_is_told_from_others() {
+        assert!(only_reads("SELECT a, count(*) FROM t WHERE b > 3 GROUP BY a", &[]));
+        for bad in [
+            "DELETE FROM t",
+            "SELECT 1; DROP TABLE t",
+            "SELECT * INTO OUTFILE '/tmp/x' FROM t",
+            "SELECT pg_read_file('/etc/passwd')",
+            "WITH x AS (DELETE FROM t RETURNING *) SELECT * FROM x",
+            "hello there",
+            "",
+        ] {
+            assert!(!only_reads(bad, &[]), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Drafts of rows about in-house tools, from what people approved and reported.
+
+use super::feedback::Record;
+use crate::action::Action;
+use crate::inhouse::{Declared, Seen, describes};
+use crate::memory::{DecisionRecord, Memory, MemoryError};
+use crate::untrusted::{REDACTED, REMOVED};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// A draft of a row about a tool.
+#[derive(Debug, Clone)]
+pub struct ToolDraft {
+    /// The row, as TOML.
+    pub text: String,
+    /// Number of approved calls from which it was drafted.
+    pub approved: usize,
+    /// Number of reported calls that it would let pass, because their arguments are those of approved ones.
+    pub alike: usize,
+    /// Ids of the recorded decisions that asked about the tool and that it would have let pass.
+    pub passes: Vec<String>,
+    /// Ids of those about which it would still ask.
+    pub asks: Vec<String>,
+    /// Whether the definition describes the tool.
+    pub declared: bool,
+}
+
+/// Why a row could not be drafted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolError {
+    /// The memory failed.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// Several servers have a tool of this name.
+    #[error("several servers have a tool {tool}; name one with --server: {}", servers.join(", "))]
+    Several {
+        /// The tool.
+        tool: String,
+        /// Their names.
+        servers: Vec<String>,
+    },
+    /// Nothing is known of the tool.
+    #[error(
+        "nothing is known of a tool {0}: the record has no approved call of it. Approve some of its calls, or give its \
+         definition with --definition"
+    )]
+    Nothing(String),
+}
+
+impl Memory {
+    /// Drafts a row about a tool of a framework or of an MCP server. `answered`: ids of the verdicts that a person approved,
+    /// wherever; those in the memory itself are added. `definition`: a document that describes the tool.
+    ///
+    /// # Errors
+    /// [`ToolError`]
+    pub fn draft_tool(
+        &self,
+        tool: &str,
+        server: Option<&str>,
+        definition: Option<&Value>,
+        answered: &BTreeSet<String>,
+        record: &[DecisionRecord],
+    ) -> Result<ToolDraft, ToolError> {
+        let calls: Vec<Called> = record.iter().filter_map(|decision| called(decision, tool, server)).collect();
+        let servers: BTreeSet<Option<&String>> = calls.iter().map(|call| call.server.as_ref()).collect();
+        if servers.len() > 1 {
+            let servers = servers.into_iter().map(|server| server.cloned().unwrap_or_else(|| "none".to_owned()));
+            return Err(ToolError::Several { tool: tool.to_owned(), servers: servers.collect() });
+        }
+        let (given, rules) = (self.approved()?, self.active()?);
+        let conditions = rules.iter().filter_map(|entry| entry.condition.as_ref());
+        let reports: BTreeSet<&str> =
+            conditions.flat_map(|condition| &condition.examples).map(|example| example.verdict.as_str()).collect();
+        let known = server.or_else(|| servers.first().copied().flatten().map(String::as_str));
+        let approved = |call: &&Called| {
+            (answered.contains(&call.id) || given.contains(&call.id)) && !reports.contains(call.id.as_str())
+        };
+        let reported = |call: &&Called| reports.contains(call.id.as_str());
+        let seen = Seen {
+            server: known,
+            tool,
+            approved: calls.iter().filter(approved).map(|call| &call.arguments).collect(),
+            reported: calls.iter().filter(reported).map(|call| &call.arguments).collect(),
+            declared: definition.and_then(|definition| Declared::find(definition, tool)),
+        };
+        if seen.approved.is_empty() && seen.declared.is_none() {
+            return Err(ToolError::Nothing(tool.to_owned()));
+        }
+        let (count, declared, draft) = (seen.approved.len(), seen.declared.is_some(), seen.draft());
+        let asked = calls.iter().filter(|call| call.asked);
+        let (passes, asks): (Vec<&Called>, Vec<&Called>) =
+            asked.partition(|call| describes(&draft.text, &call.arguments));
+        let ids = |calls: Vec<&Called>| calls.into_iter().map(|call| call.id.clone()).collect();
+        Ok(ToolDraft {
+            text: draft.text,
+            approved: count,
+            alike: draft.alike,
+            passes: ids(passes),
+            asks: ids(asks),
+            declared,
+        })
+    }
+}
+
+/// A recorded call.
+struct Called {
+    id: String,
+    server: Option<String>,
+    arguments: Value,
+    asked: bool,
+}
+
+/// The call of a tool in a record; `None` for another action, or if a part of it was removed from the record.
+fn called(decision: &DecisionRecord, name: &str, of: Option<&str>) -> Option<Called> {
+    let record: Record = serde_json::from_str(&decision.record).ok()?;
+    let Action::ToolCall { server, tool, arguments } = record.action? else { return None };
+    let whole = |text: &String| !text.contains(REDACTED) && !text.contains(REMOVED);
+    let same = tool == name && of.is_none_or(|of| server.as_deref() == Some(of));
+    let complete = crate::effect::tool_call::strings(&arguments).iter().all(whole);
+    let asked = decision.decision == "ask";
+    (same && complete).then(|| Called { id: decision.id.clone(), server, arguments, asked })
+}
