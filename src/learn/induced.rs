@@ -17,6 +17,8 @@ use std::sync::Arc;
 
 /// Most recorded decisions that stand for the honest side.
 const RECORD: usize = 2_000;
+/// Fewest recorded actions of which most is many.
+const SEVERAL: usize = 20;
 /// Verb of the triggers of rules.
 const SHAPE: &str = "shape";
 /// The same for a folder above a target, which something recursive may reach.
@@ -38,7 +40,7 @@ pub(super) fn report(
     }
     let example = example(id, record, who);
     let rules = rules(memory)?;
-    let honest = honest(memory, &rules, &example)?;
+    let honest = honest(memory, &rules, Some(&example))?;
     let mut best: Option<(Arc<Entry>, Condition, i32)> = None;
     for entry in rules.iter().filter(|entry| entry.checks.iter().any(|check| check.name == name)) {
         let Some(condition) = &entry.condition else { continue };
@@ -55,7 +57,7 @@ pub(super) fn report(
     }
     let (entry, condition) = match best {
         Some((entry, condition, _)) => (Some(version(&entry)), condition),
-        None => (None, Condition::of(example, &honest)),
+        None => (None, Condition::of(example.clone(), &honest)),
     };
     if condition.patterns.is_empty() {
         return Err(unknown("names no target that could be recognised again"));
@@ -81,8 +83,18 @@ pub(super) fn report(
             condition = merged;
         }
     }
+    let mut note = None;
+    if let Some(count) = covers_most(memory, &condition)? {
+        note = Some(format!("no wider rule: it would cover {count}"));
+        replaced.clear();
+        (entry, condition) = (None, Condition::exactly(example));
+        if condition.patterns.is_empty() {
+            return Err(unknown("names no target that could be recognised again"));
+        }
+    }
     // only when the new rule is on disk do the old ones go
-    let kept = keep(memory, entry, condition, name, (record, who), source)?;
+    let of = Of { key: &record.key, project: Some(&record.agent), who, note };
+    let kept = keep(memory, entry, condition, name, of, source)?;
     for (old, version) in replaced {
         memory.retire_unchanged(&old, version, who)?;
     }
@@ -90,7 +102,7 @@ pub(super) fn report(
 }
 
 /// A rule and the version of it that was read.
-fn version(rule: &Entry) -> (String, u64) {
+pub(super) fn version(rule: &Entry) -> (String, u64) {
     (rule.id.clone(), rule.version)
 }
 
@@ -126,13 +138,14 @@ pub(super) fn false_positive(
 ) -> Result<Option<Entry>, FeedbackError> {
     let (Some(condition), Some(check)) = (&entry.condition, entry.checks.first()) else { return Ok(None) };
     let wrong = example(id, record, who);
-    let honest = honest(memory, &rules(memory)?, &wrong)?;
+    let honest = honest(memory, &rules(memory)?, Some(&wrong))?;
     let left = condition.without(wrong, &honest);
     if left.examples.is_empty() || left.patterns.is_empty() {
         return Ok(Some(memory.retire(&entry.id, who)?));
     }
     let source = format!("feedback:false-positive:{id}");
-    Ok(Some(keep(memory, Some(version(entry)), left, &check.name, (record, who), source)?))
+    let of = Of { key: &record.key, project: Some(&record.agent), who, note: None };
+    Ok(Some(keep(memory, Some(version(entry)), left, &check.name, of, source)?))
 }
 
 /// The triggers by which an action finds the rules that may cover it.
@@ -182,9 +195,9 @@ fn example(id: &str, record: &Record, who: &str) -> Example {
 }
 
 /// What the actions on record did that passed and that nobody reported, neither these nor the same action at another time.
-fn honest(memory: &Memory, rules: &[Arc<Entry>], new: &Example) -> Result<Honest, FeedbackError> {
+pub(super) fn honest(memory: &Memory, rules: &[Arc<Entry>], new: Option<&Example>) -> Result<Honest, FeedbackError> {
     let known = rules.iter().filter_map(|rule| rule.condition.as_ref()).flat_map(|condition| &condition.examples);
-    let reported: Vec<&Example> = known.chain([new]).collect();
+    let reported: Vec<&Example> = known.chain(new).collect();
     let mut honest = Honest::default();
     let mut seen = HashSet::new();
     for decision in memory.decisions(RECORD)? {
@@ -203,20 +216,48 @@ fn honest(memory: &Memory, rules: &[Arc<Entry>], new: &Example) -> Result<Honest
     Ok(honest)
 }
 
-fn keep(
+/// How many recorded actions a condition covers that nobody reported, if these are most of the record: such a rule is about
+/// all that goes on, not about what was reported.
+fn covers_most(memory: &Memory, condition: &Condition) -> Result<Option<String>, FeedbackError> {
+    let (mut covered, mut all) = (0, 0);
+    for decision in memory.decisions(RECORD)? {
+        let Ok(Recorded { events }) = serde_json::from_str(&decision.record) else { continue };
+        let reported = |example: &Example| example.verdict == decision.id || example.events == events;
+        if decision.decision != "deny" && !condition.examples.iter().any(reported) {
+            all += 1;
+            covered += usize::from(condition.matches(&events));
+        }
+    }
+    Ok((all >= SEVERAL && covered * 2 >= all).then(|| format!("{covered} of the last {all} actions")))
+}
+
+/// Whose report a rule comes from, and of what.
+pub(super) struct Of<'a> {
+    /// The paraphrase of the action.
+    pub key: &'a Key,
+    /// The project, if known.
+    pub project: Option<&'a String>,
+    /// The person.
+    pub who: &'a str,
+    /// What else people should know about it.
+    pub note: Option<String>,
+}
+
+pub(super) fn keep(
     memory: &Memory,
     entry: Option<(String, u64)>,
     condition: Condition,
     name: &str,
-    (record, who): (&Record, &str),
+    Of { key, project, who, note }: Of<'_>,
     source: String,
 ) -> Result<Entry, FeedbackError> {
     let count = condition.examples.len();
     let reports = if count == 1 { "one report".to_owned() } else { format!("{count} reports") };
     let said = if name == INCIDENT { "operators reported that this did harm" } else { "operators rejected this" };
     let sentence = condition.sentence();
-    let definition =
-        format!("{said}: {} ({reports})", sentence.get(..sentence.floor_char_boundary(SENTENCE)).unwrap_or_default());
+    let note = note.map(|note| format!("; {note}")).unwrap_or_default();
+    let sentence = sentence.get(..sentence.floor_char_boundary(SENTENCE)).unwrap_or_default();
+    let definition = format!("{said}: {sentence} ({reports}{note})");
     let check = LearnedCheck {
         category: "integrity".to_owned(),
         name: name.to_owned(),
@@ -227,10 +268,9 @@ fn keep(
     };
     let own = crate::digest([serde_json::to_vec(&condition.examples.first()).unwrap_or_default()]);
     let own = own.get(..8).unwrap_or_default();
-    let key =
-        Key { natural: format!("{name}: {} (rule {own})", record.key.natural), command: record.key.command.clone() };
+    let key = Key { natural: format!("{name}: {} (rule {own})", key.natural), command: key.command.clone() };
     let triggers = triggers(&condition.patterns);
-    let project = Some(record.agent.clone());
+    let project = project.cloned();
     Ok(memory.rule(Ruling { entry, key, check, triggers, condition, principal: who.to_owned(), project, source })?)
 }
 

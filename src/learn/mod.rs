@@ -5,12 +5,14 @@
 //! 3. [`apply_feedback`] turns an operator's feedback on a recorded verdict into bounded evidence.
 //! 4. `signed` identifies exactly one action of one principal, in normal form, and `answerable` decides which findings
 //!    its approval answers. [`Memory::widen`] extends an approval along arguments that a person names.
-//! 5. [`Memory::draft_tool`] drafts a row about an in-house tool from approved and reported calls.
-//! 6. `triggers` recall lessons.
+//! 5. [`Memory::draft_tool`] and [`Memory::draft_program`] draft a row about an in-house tool from approved and reported calls.
+//! 6. [`Memory::question`] is the question about a rule whose answer the record needs most.
+//! 7. `triggers` recall lessons.
 
 mod feedback;
 mod induced;
 mod journal;
+mod question;
 mod refined;
 mod signed;
 mod tool;
@@ -20,6 +22,8 @@ pub use feedback::{Feedback, FeedbackError, Learnt, apply_feedback};
 pub(crate) use induced::lookups;
 pub use journal::JournalError;
 pub(crate) use journal::{Episode, Journal};
+#[cfg(feature = "serve")]
+pub(crate) use question::Question;
 pub(crate) use refined::Refined;
 pub(crate) use signed::signed;
 

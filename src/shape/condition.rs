@@ -45,6 +45,12 @@ pub struct Condition {
     /// An operator has confirmed it as it stands.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirmed: bool,
+    /// It covers what repeats an example, and nothing else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
+    /// The facts about which a person has answered how far it reaches.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub settled: BTreeSet<Literal>,
 }
 
 impl Condition {
@@ -53,6 +59,12 @@ impl Condition {
     pub(crate) fn of(example: Example, honest: &Honest) -> Self {
         let patterns = induce::alone(&example, honest);
         Self { patterns, examples: vec![example], ..Self::default() }
+    }
+
+    /// The condition that covers what repeats one example.
+    #[must_use]
+    pub(crate) fn exactly(example: Example) -> Self {
+        Self { patterns: induce::exactly(&example), examples: vec![example], exact: true, ..Self::default() }
     }
 
     /// The condition that covers one more example by the same pattern; `None` if there is none that leaves the honest
@@ -67,7 +79,8 @@ impl Condition {
     #[must_use]
     pub(crate) fn merged(&self, other: &Self, honest: &Honest) -> Option<(Self, i32)> {
         // what a narrowed rule covers already leaves its exceptions alone
-        if !self.against.is_empty() && other.examples.iter().all(|example| self.matches(&example.events)) {
+        if !self.against.is_empty() && !self.exact && other.examples.iter().all(|example| self.matches(&example.events))
+        {
             let mut more = self.clone();
             more.examples.extend(other.examples.iter().take(EXAMPLES.saturating_sub(self.examples.len())).cloned());
             more.keep_covered([other]);
@@ -81,7 +94,8 @@ impl Condition {
         examples.extend(other.examples.iter().cloned());
         against.extend(other.against.iter().cloned());
         against.truncate(EXAMPLES);
-        let mut merged = Self { examples, against, ..Self::default() };
+        let settled = &self.settled | &other.settled;
+        let mut merged = Self { examples, against, settled, ..Self::default() };
         let (patterns, rank) = induce(&merged.examples, &merged.honest(honest))?;
         // the first reports stay, so that later ones cannot push them out
         merged.examples.truncate(EXAMPLES);
@@ -102,7 +116,8 @@ impl Condition {
 
     /// Keeps what others covered: a report makes nothing milder.
     fn keep_covered<'o>(&mut self, others: impl IntoIterator<Item = &'o Self>) {
-        for old in others.into_iter().flat_map(|other| &other.patterns) {
+        // what covers repetitions alone is covered by whatever its examples are
+        for old in others.into_iter().filter(|other| !other.exact).flat_map(|other| &other.patterns) {
             if !self.patterns.iter().any(|new| new == old || new.is_wider_than(old)) {
                 self.patterns.push(old.clone());
             }
@@ -119,6 +134,7 @@ impl Condition {
         let mut whole = Self {
             examples: all.iter().flat_map(|one| &one.examples).cloned().collect(),
             against: all.iter().flat_map(|one| &one.against).cloned().collect(),
+            settled: all.iter().flat_map(|one| &one.settled).cloned().collect(),
             ..Self::default()
         };
         (whole.patterns, _) = induce(&whole.examples, &whole.honest(honest))?;
@@ -148,7 +164,8 @@ impl Condition {
     pub(crate) fn without(&self, wrong: Example, honest: &Honest) -> Self {
         let repeats =
             |example: &Example| example.events.iter().any(|event| self.covers(event) && wrong.events.contains(event));
-        let mut kept = Self { against: self.against.clone(), ..Self::default() };
+        let (against, settled) = (self.against.clone(), self.settled.clone());
+        let mut kept = Self { against, settled, ..Self::default() };
         kept.examples = self.examples.iter().filter(|example| !repeats(example)).cloned().collect();
         if kept.against.len() < EXAMPLES {
             kept.against.push(wrong.clone());
@@ -198,6 +215,9 @@ impl Condition {
     /// Whether one of the events is covered.
     #[must_use]
     pub(crate) fn matches(&self, events: &[Event]) -> bool {
+        if self.exact {
+            return self.repeats(events);
+        }
         events.iter().any(|event| self.covers(event))
     }
 
@@ -276,7 +296,8 @@ impl Condition {
         let mut said: Vec<String> = self.patterns.iter().map(sentence).collect();
         said.sort();
         said.dedup();
-        said.join("; or ")
+        let only = if self.exact { "exactly " } else { "" };
+        format!("{only}{}", said.join("; or "))
     }
 
     fn covers(&self, event: &Event) -> bool {
@@ -284,14 +305,14 @@ impl Condition {
     }
 
     /// The honest side with the counterexamples.
-    fn honest(&self, record: &Honest) -> Honest {
+    pub(super) fn honest(&self, record: &Honest) -> Honest {
         let against = self.against.iter().flat_map(|example| &example.events);
         Honest { passed: against.chain(&record.passed).cloned().collect(), asked: record.asked.clone() }
     }
 }
 
 /// A pattern in words.
-fn sentence(pattern: &Pattern) -> String {
+pub(super) fn sentence(pattern: &Pattern) -> String {
     let mut said = covered(pattern);
     for one in &pattern.unless {
         let named = one.iter().filter(|literal| !matches!(literal.0, Slot::Below | Slot::Does | Slot::Kind));

@@ -69,12 +69,7 @@ pub(super) fn alone(example: &Example, honest: &Honest) -> Vec<Pattern> {
     let mut found: Vec<Pattern> = example.events.iter().filter_map(|event| Common::of(event).pattern(honest)).collect();
     if found.is_empty() {
         // everything that it did was done before: what was reported counts more than that nobody reported it then
-        let whole = |event: &Event| Pattern::new(event.family, event.literals.clone());
-        let names = [Slot::At, Slot::Named, Slot::Word, Slot::Value, Slot::Tool];
-        let named = |event: &&Event| {
-            event.family != Family::Mention && event.literals.iter().any(|literal| names.contains(&literal.0))
-        };
-        found = example.events.iter().filter(named).map(whole).collect();
+        found = exactly(example);
     }
     let rank = |pattern: &Pattern| (honest.is_quiet(pattern), rank(pattern));
     let most = found.iter().map(rank).max().unwrap_or_default();
@@ -85,6 +80,16 @@ pub(super) fn alone(example: &Example, honest: &Honest) -> Vec<Pattern> {
         }
     }
     kept
+}
+
+/// The patterns with all that one example did.
+pub(super) fn exactly(example: &Example) -> Vec<Pattern> {
+    let names = [Slot::At, Slot::Named, Slot::Word, Slot::Value, Slot::Tool];
+    let named = |event: &&Event| {
+        event.family != Family::Mention && event.literals.iter().any(|literal| names.contains(&literal.0))
+    };
+    let whole = |event: &Event| Pattern::new(event.family, event.literals.clone());
+    example.events.iter().filter(named).map(whole).collect()
 }
 
 /// What is changed says more than how it was done.

@@ -8,7 +8,8 @@
 //! 3. A [`Pattern`] is a conjunction of literals over one event. `induce.rs` finds the smallest one that covers every
 //!    reported example and nothing of the honest record.
 //! 4. A [`Condition`] is a disjunction of patterns with the examples behind it.
-//! 5. A [`Shape`] is an action in normal form with its effects; a [`Widening`] says which of its arguments may differ.
+//! 5. `question.rs` finds the question about a condition whose answer the record needs most.
+//! 6. A [`Shape`] is an action in normal form with its effects; a [`Widening`] says which of its arguments may differ.
 //!
 //! This room knows neither memory nor policy: it turns actions into literals, and literals into patterns.
 
@@ -16,6 +17,7 @@ mod arguments;
 mod condition;
 mod events;
 mod induce;
+mod question;
 mod words;
 
 pub(crate) use arguments::{EFFECTS, arguments, is_switch};
@@ -24,6 +26,7 @@ pub(crate) use condition::Recorded;
 pub use condition::{Condition, Example};
 pub(crate) use events::{CHANGE, events, group, is_statement};
 pub(crate) use induce::induce;
+pub(crate) use question::Pair;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

@@ -352,3 +352,131 @@ async fn what_was_reported_is_denied_with_a_variable_before_it() {
         "an option may change it"
     );
 }
+
+#[tokio::test]
+async fn the_question_that_the_record_tells_apart_widens_a_rule() {
+    let place = Place::new();
+    for stage in ["blue", "green", "grey"] {
+        place.decide(&shell(&format!("shipctl release {stage}"))).await;
+    }
+    place.report(&shell("shipctl release live"), Feedback::Incident, "olga").await;
+    let rule = place.rules()[0].id.clone();
+    let question = place.memory.question(&rule).unwrap().unwrap();
+    assert!(
+        !question.covers_every && question.only.contains("live") && !question.every.contains("live"),
+        "{question:?}"
+    );
+    assert_eq!(question.others.len(), 3, "{question:?}");
+    assert!(!place.stops(&shell("shipctl release blue")).await, "it is safe without the answer, and no wider");
+    assert!(place.stops(&shell("shipctl release live")).await);
+    place.memory.answer_question(&rule, true, "olga").unwrap().unwrap();
+    for action in ["shipctl release blue", "shipctl release violet"] {
+        assert_eq!(place.decide(&shell(action)).await.0, Decision::Ask, "{action}");
+        assert!(place.stops(&shell(action)).await, "{:?}", place.sentences());
+    }
+    assert!(!place.stops(&shell("shipctl list")).await);
+    let again = place.memory.question(&rule).unwrap();
+    assert!(again.is_none_or(|again| again.every != question.every), "no question is asked twice");
+    place.memory.rollback(&rule, 1, "olga").unwrap();
+    assert!(!place.stops(&shell("shipctl release blue")).await);
+}
+
+#[tokio::test]
+async fn the_question_that_the_record_tells_apart_narrows_a_rule() {
+    let place = Place::new();
+    place.report(&call("quay", json!({"mode": "purge", "item": "A1"})), Feedback::Incident, "olga").await;
+    let rule = place.rules()[0].id.clone();
+    assert!(place.memory.question(&rule).unwrap().is_none(), "nothing on record would tell");
+    for item in ["B1", "B2", "B3"] {
+        assert_ne!(place.decide(&call("quay", json!({"mode": "look", "item": item}))).await.0, Decision::Allow);
+    }
+    let question = place.memory.question(&rule).unwrap().unwrap();
+    assert!(question.covers_every, "{question:?}");
+    place.memory.answer_question(&rule, false, "olga").unwrap().unwrap();
+    assert!(!place.stops(&call("quay", json!({"mode": "look", "item": "B9"}))).await, "{:?}", place.sentences());
+    assert!(place.stops(&call("quay", json!({"mode": "purge", "item": "A1"}))).await, "{:?}", place.sentences());
+}
+
+#[tokio::test]
+async fn no_answer_reaches_what_was_done_every_day() {
+    let place = Place::new();
+    let mut context = place.context.clone();
+    context.request = "Release whatever is ready with quay.".to_owned();
+    for item in ["B1", "B2"] {
+        let verdict = place.guard.check(&call("quay", json!({"mode": "look", "item": item})), &context).await;
+        assert_eq!(verdict.decision, Decision::Allow, "{}", verdict.reason);
+    }
+    place.decide(&call("quay", json!({"mode": "list", "item": "C1"}))).await;
+    place.report(&call("quay", json!({"mode": "purge", "item": "A1"})), Feedback::Incident, "olga").await;
+    let rule = place.rules()[0].id.clone();
+    let asked = place.memory.question(&rule).unwrap();
+    assert!(asked.is_none_or(|question| question.every.contains("purge") || question.every.contains("A1")));
+    assert!(!place.stops(&call("quay", json!({"mode": "look", "item": "B1"}))).await);
+}
+
+#[tokio::test]
+async fn no_rule_covers_most_of_the_record() {
+    let place = Place::new();
+    for number in 0..30 {
+        place.decide(&shell(&format!("shipctl put x --n{number}"))).await;
+    }
+    let wrong = shell("shipctl put x");
+    place.report(&wrong, Feedback::Incident, "olga").await;
+    let rule = &place.rules()[0];
+    let says = &rule.checks[0].definition;
+    assert!(
+        says.contains("exactly") && says.contains("no wider rule: it would cover 30 of the last 30 actions"),
+        "{says}"
+    );
+    assert_eq!(place.decide(&wrong).await.0, Decision::Deny);
+    assert!(!place.stops(&shell("shipctl put x --n99")).await, "{:?}", place.sentences());
+}
+
+#[tokio::test]
+async fn a_flood_of_contradicting_reports_relaxes_nothing() {
+    let place = Place::new();
+    place.incidents(&["shipctl cancel 7", "shipctl cancel 8", "shipctl cancel 9"].map(shell)).await;
+    let forbidden = shell("rm -rf /etc");
+    assert_eq!(place.decide(&forbidden).await.0, Decision::Deny);
+    let mut ids = Vec::new();
+    for action in [shell("shipctl show 1"), shell("shipctl cancel 5"), forbidden.clone()] {
+        ids.push(place.decide(&action).await.1);
+    }
+    for round in 0..60 {
+        for id in &ids {
+            let feedback = if round % 2 == 0 { Feedback::Incident } else { Feedback::FalsePositive };
+            let who = ["olga", "piet", "mallory"][round % 3];
+            let _ = apply_feedback(&place.memory, id, feedback, who);
+        }
+    }
+    assert_eq!(place.decide(&forbidden).await.0, Decision::Deny);
+    for known in ["shipctl cancel 7", "shipctl cancel 8", "shipctl cancel 9"] {
+        assert_eq!(place.decide(&shell(known)).await.0, Decision::Deny, "{known}: {:?}", place.sentences());
+    }
+    assert_ne!(place.decide(&shell("shipctl show 1")).await.0, Decision::Allow);
+    let size = serde_json::to_vec(&place.rules()).unwrap().len();
+    assert!(size < 512 * 1024 && place.rules().len() < 10, "{size} bytes, {} rules", place.rules().len());
+}
+
+#[tokio::test]
+async fn a_record_that_was_cut_is_an_error_and_no_lesson() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("memory.db");
+    let memory = Memory::open(&file, "none", 4).unwrap();
+    let guard = Guard::builder().memory(memory.clone()).build().unwrap();
+    let context = Context::new(Identity::default(), None);
+    let mut ids = Vec::new();
+    for action in ["shipctl cancel 7", "shipctl cancel 8"] {
+        ids.push(guard.check(&shell(action), &context).await.id);
+    }
+    guard.settle().await.unwrap();
+    let database = rusqlite::Connection::open(&file).unwrap();
+    database.execute_batch("DROP TRIGGER decision_kept").unwrap();
+    let cut = "UPDATE decision SET record = substr(record, 1, length(record) / 2) WHERE id = ?1";
+    assert_eq!(database.execute(cut, [&ids[0]]).unwrap(), 1);
+    let said = apply_feedback(&memory, &ids[0], Feedback::Incident, "olga").unwrap_err().to_string();
+    assert!(said.contains("cannot be parsed"), "{said}");
+    assert!(memory.active().unwrap().iter().all(|entry| entry.condition.is_none()));
+    apply_feedback(&memory, &ids[1], Feedback::Incident, "olga").unwrap();
+    assert_eq!(guard.check(&shell("shipctl cancel 8"), &context).await.decision, Decision::Deny);
+}

@@ -38,6 +38,24 @@ enum Command {
         json: bool,
     },
     Tool(crate::tool::Args),
+    /// Answer the question how far a rule reaches; without an answer, show the question.
+    ///
+    /// A rule from few reports may be about all that they share, or about one fact of it. The question is the one about which
+    /// the recorded actions that asked a person differ most. Nothing depends on the answer.
+    Question {
+        /// Id of the rule.
+        rule: String,
+        /// `every`: the rule covers all of them, and asks. `only`: it covers no more than the second; needs a terminal,
+        /// because it may narrow the rule.
+        #[arg(value_parser = ["every", "only"])]
+        answer: Option<String>,
+        /// Content of the approval token file, if there is no terminal.
+        #[arg(long)]
+        token: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Confirm a rule, so that it denies instead of asking. Needs a terminal.
     Confirm {
         /// Id of the rule.
@@ -53,6 +71,24 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
     match args.command {
         Command::Tool(args) => crate::tool::run(&args, config)?,
         Command::Rules { explain, json } => rules(&config.open_memory()?, explain, json)?,
+        Command::Question { rule, answer: None, json, .. } => {
+            let memory = config.open_memory()?;
+            if json {
+                println!("{}", serde_json::to_string_pretty(&memory.question(&rule)?)?);
+            } else if !asks(&memory, &rule)? {
+                println!("there is no question about {rule}: no recorded action would tell");
+            }
+        }
+        Command::Question { rule, answer: Some(answer), token, .. } => {
+            if answer == "only" {
+                may_approve(config, token.as_deref())?;
+            }
+            let who = std::env::var("USER").unwrap_or_else(|_| "operator".to_owned());
+            match config.open_memory()?.answer_question(&rule, answer == "every", &who)? {
+                Some(entry) => println!("{} version {}: {}", entry.id, entry.version, plain(&sentence(&entry))),
+                None => bail!("there is no question about {rule}"),
+            }
+        }
         Command::Confirm { rule, token } => {
             let memory = config.open_memory()?;
             may_approve(config, token.as_deref())?;
@@ -95,6 +131,24 @@ fn rules(memory: &Memory, explain: bool, as_json: bool) -> Result<()> {
         rules.iter().for_each(|rule| explained(rule, &record));
     }
     Ok(())
+}
+
+/// Shows the question about a rule, with the recorded actions that it is about and the command that answers it; false if
+/// there is none.
+pub fn asks(memory: &Memory, rule: &str) -> Result<bool> {
+    let Some(question) = memory.question(rule)? else { return Ok(false) };
+    println!("one question would help, but nothing depends on it. Does the rule cover");
+    for (answer, says, now) in
+        [("every", &question.every, question.covers_every), ("only", &question.only, !question.covers_every)]
+    {
+        println!("  {answer:5}  {}{}", plain(says), if now { "  (as it is now)" } else { "" });
+    }
+    println!("on record, a person was asked about these, which are in the first and not in the second:");
+    for id in &question.others {
+        println!("  {id}  {}", action(&memory.decision(id)?.record));
+    }
+    println!("answer with: agrail learn question {} every|only", question.rule);
+    Ok(true)
 }
 
 fn sentence(rule: &Entry) -> String {

@@ -169,6 +169,7 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
                 Learnt::Entry(entry) => {
                     about(&memory, &verdict)?;
                     changed(&entry);
+                    crate::learn::asks(&memory, &entry.id)?;
                 }
                 Learnt::PolicyDecided(by) => {
                     println!(

@@ -3,13 +3,12 @@
 use super::memory::memory_of;
 use super::problem::Problem;
 use super::{Answer, blocking, operator, parse_body};
-use crate::learn::{Feedback, Learnt};
-use crate::learn::{FeedbackError, apply_feedback};
+use crate::learn::{Feedback, FeedbackError, Learnt, Question, apply_feedback};
 use crate::memory::Entry;
 use crate::serve::Service;
-use crate::serve::openapi::{AnyRoute, BodyErrors, ConflictError, MemoryErrors, OperatorErrors};
+use crate::serve::openapi::{AnyRoute, BodyErrors, ConflictError, MemoryErrors, OperatorErrors, RequestErrors};
 use axum::body::Bytes;
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +52,9 @@ pub(super) struct FeedbackResponse {
     /// The entry that was added or changed; null if a policy decided.
     #[schema(required)]
     learnt: Option<Box<Entry>>,
+    /// The question about the rule whose answer the record needs most, if there is one. Nothing depends on the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question: Option<Question>,
     /// The policy that decided, which feedback does not change.
     #[serde(skip_serializing_if = "Option::is_none")]
     decided_by: Option<String>,
@@ -88,8 +90,13 @@ pub(super) async fn give_feedback(State(service): State<Service>, headers: Heade
     let memory = memory_of(&service)?;
     service.live().guard.settle().await.map_err(Problem::failed)?;
     blocking(move || match apply_feedback(&memory, &verdict, feedback, &who) {
-        Ok(Learnt::Entry(entry)) => Ok(FeedbackResponse { learnt: Some(entry), decided_by: None }),
-        Ok(Learnt::PolicyDecided(policy)) => Ok(FeedbackResponse { learnt: None, decided_by: Some(policy) }),
+        Ok(Learnt::Entry(entry)) => {
+            let question = memory.question(&entry.id).map_err(Problem::failed)?;
+            Ok(FeedbackResponse { learnt: Some(entry), question, decided_by: None })
+        }
+        Ok(Learnt::PolicyDecided(policy)) => {
+            Ok(FeedbackResponse { learnt: None, question: None, decided_by: Some(policy) })
+        }
         Err(FeedbackError::Memory(error)) => Err(error.into()),
         Err(error @ (FeedbackError::NotApprovable { .. } | FeedbackError::NoTarget { .. })) => {
             Err(Problem::conflict(error))
@@ -97,4 +104,77 @@ pub(super) async fn give_feedback(State(service): State<Service>, headers: Heade
         Err(error) => Err(Problem::failed(error)),
     })
     .await
+}
+
+/// How far a rule reaches.
+#[derive(Clone, Copy, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Reach {
+    Every,
+    Only,
+}
+
+#[derive(Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AnswerBody {
+    answer: Reach,
+}
+
+/// Get the question about a rule
+///
+/// The question whose answer the record needs most; null if there is none.
+#[utoipa::path(
+    get,
+    path = "/v1/memory/{id}/question",
+    tag = "feedback",
+    params(("id" = String, Path, description = "id of the rule")),
+    responses(
+        (status = 200, description = "the question", body = Option<Question>),
+        AnyRoute, RequestErrors, OperatorErrors, MemoryErrors
+    ),
+    security(("token" = []))
+)]
+pub(super) async fn get_question(State(service): State<Service>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
+    operator(&service, &headers)?;
+    let memory = memory_of(&service)?;
+    blocking(move || memory.question(&id).map_err(of_memory)).await
+}
+
+/// Answer the question about a rule
+///
+/// `every` makes the rule cover all that the question names; `only` leaves the rest alone.
+#[utoipa::path(
+    post,
+    path = "/v1/memory/{id}/question",
+    tag = "feedback",
+    params(("id" = String, Path, description = "id of the rule")),
+    request_body = AnswerBody,
+    responses(
+        (status = 200, description = "the next version of the rule", body = Entry),
+        AnyRoute, BodyErrors, OperatorErrors, MemoryErrors, ConflictError
+    ),
+    security(("token" = []))
+)]
+pub(super) async fn answer_question(
+    State(service): State<Service>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Answer {
+    let who = operator(&service, &headers)?;
+    let AnswerBody { answer } = parse_body(&body)?;
+    let memory = memory_of(&service)?;
+    blocking(move || {
+        let every = matches!(answer, Reach::Every);
+        let next = memory.answer_question(&id, every, &who).map_err(of_memory)?;
+        next.ok_or_else(|| Problem::conflict("there is no question about this entry"))
+    })
+    .await
+}
+
+fn of_memory(error: FeedbackError) -> Problem {
+    match error {
+        FeedbackError::Memory(error) => error.into(),
+        error => Problem::failed(error),
+    }
 }

@@ -60,6 +60,7 @@ pub(super) fn routes() -> OpenApiRouter<Service> {
         .routes(routes!(check::check_batch))
         .routes(routes!(sessions::observe))
         .routes(routes!(feedback::give_feedback))
+        .routes(routes!(feedback::get_question, feedback::answer_question))
         .routes(routes!(approvals::list_approvals))
         .routes(routes!(approvals::answer_approval))
         .routes(routes!(decisions::list_decisions))
