@@ -14,11 +14,13 @@ pub(super) struct Known<'a> {
     machine: Option<Machine<'a>>,
     /// What they say of it as a call of a tool.
     called: Option<Word>,
+    /// The files that it writes, if it also connects to somewhere.
+    brought: Vec<String>,
 }
 
 impl<'a> Known<'a> {
     pub(super) fn new(rows: &'a Rows, action: &'a Action, machine: Option<Machine<'a>>) -> Self {
-        Self { rows, action, machine, called: rows.word(action, machine) }
+        Self { rows, action, machine, called: rows.word(action, machine), brought: Vec::new() }
     }
 
     /// Gives the call of a described tool the verb that its row says.
@@ -30,24 +32,25 @@ impl<'a> Known<'a> {
         }
     }
 
+    /// Notes the files that come from elsewhere.
+    pub(super) fn note(&mut self, effects: &[Effect]) {
+        let connects = |effect: &Effect| matches!(effect.target, Target::Named(Kind::Url | Kind::Host, _));
+        if effects.iter().any(connects) {
+            let written = effects.iter().filter(|effect| matches!(effect.target, Target::Path(_)));
+            let written = written.filter(|effect| !matches!(effect.verb, Verb::Read | Verb::List | Verb::Unknown));
+            self.brought = written.map(|effect| effect.target.name().to_owned()).collect();
+        }
+    }
+
     /// Answers what a finding asks about a described call as such. `commands`: what the action runs.
     pub(super) fn answer(&self, query: &EffectFacts, commands: &[Vec<String>], mut finding: Finding) -> Finding {
         let open = finding.outcome != Outcome::Pass;
         let Some(word) = self.about(query, commands).filter(|_| open) else { return finding };
-        match word.outside {
-            None if learn::answerable(&finding) => {
-                let says = std::mem::replace(&mut finding.reason, format!("{} describes this call", word.file));
-                finding.evidence.push(Evidence { about: "answered finding".to_owned(), says });
-                finding.outcome = Outcome::Pass;
-                finding.source = Source::Policy(word.file);
-            }
-            Some(why) if query.kind != Kind::Tool => {
-                finding.reason = format!("{}; {} does not describe this call: {why}", finding.reason, word.file);
-                if word.denies {
-                    (finding.outcome, finding.response) = (Outcome::Violation, Response::Deny);
-                }
-            }
-            _ => {}
+        if word.outside.is_none() && learn::answerable(&finding) {
+            let says = std::mem::replace(&mut finding.reason, format!("{} describes this call", word.file));
+            finding.evidence.push(Evidence { about: "answered finding".to_owned(), says });
+            finding.outcome = Outcome::Pass;
+            finding.source = Source::Policy(word.file);
         }
         finding
     }
@@ -60,19 +63,36 @@ impl<'a> Known<'a> {
             Kind::Path => &query.program,
             _ => return None,
         };
-        self.rows.command_word(name, self.action, commands, self.machine)
+        self.of_program(name, commands)
     }
 
-    /// The finding about a call of a tool that its row does not describe.
-    pub(super) fn outside(&self) -> Option<Finding> {
-        let word = self.called.as_ref()?;
-        let why = word.outside.as_ref()?;
-        let check = Check::integrity("everyday use", "the operator's row describes this call of the tool");
-        let reason = format!("{} does not describe this call: {why}", word.file);
-        let mut finding = Finding::new(check, Outcome::Violation, Source::Policy(word.file.clone()), reason);
-        if !word.denies {
-            finding.response = Response::Ask(Answerer::Model);
+    /// What the rows say of the commands that run a program. A file that comes from elsewhere is none of its everyday ones.
+    fn of_program(&self, name: &str, commands: &[Vec<String>]) -> Option<Word> {
+        let mut word = self.rows.command_word(name, self.action, commands, self.machine)?;
+        let within = |path: &str, folder: &String| path == folder || path.starts_with(&format!("{folder}/"));
+        let from = |path: &&String| self.brought.iter().any(|brought| within(path, brought));
+        if let Some(path) = word.paths.iter().find(from) {
+            word.outside = Some(format!("{path} comes from elsewhere in the same action"));
         }
-        Some(finding)
+        Some(word)
     }
+
+    /// The findings about calls of described tools and programs that no row describes.
+    pub(super) fn outside(&self, commands: &[Vec<String>]) -> Vec<Finding> {
+        let programs = self.rows.programs(commands, self.machine);
+        let of_programs = programs.iter().filter_map(|program| self.of_program(program, commands));
+        self.called.iter().cloned().chain(of_programs).filter_map(|word| outside(&word)).collect()
+    }
+}
+
+/// The finding about a call that is outside of everyday use.
+fn outside(word: &Word) -> Option<Finding> {
+    let reason = word.outside.clone()?;
+    let check = Check::integrity("everyday use", "the operator's row describes this call");
+    let mut finding = Finding::new(check, Outcome::Violation, Source::Policy(word.file.clone()), reason);
+    finding.advice = Some("let a person decide, or change the row if this is everyday use".to_owned());
+    if !word.denies {
+        finding.response = Response::Ask(Answerer::Model);
+    }
+    Some(finding)
 }

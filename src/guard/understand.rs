@@ -69,8 +69,9 @@ pub(super) fn understand(
     let mut reading = debug_span!("effects").in_scope(|| extract_effects(action, who, &seen, &mut trace));
     reading.effects.iter_mut().for_each(|effect| is_of(effect, &operation.name));
     let machine = context.environment.as_ref().map(|environment| Machine { environment, account: &account });
-    let known = Known::new(rows, action, machine);
+    let mut known = Known::new(rows, action, machine);
     known.retype(&mut reading.effects);
+    known.note(&reading.effects);
 
     let cwd = match action {
         Action::Shell { cwd: Some(cwd), .. } => cwd.to_string_lossy(),
@@ -102,7 +103,7 @@ pub(super) fn understand(
     }
     findings.extend(debug_span!("later").in_scope(|| screen_later(&reading.later, probe, policy, &mut trace)));
     // it says more than what policies ask about every call
-    findings.splice(0..0, known.outside());
+    findings.splice(0..0, known.outside(&reading.commands));
     if reading.effects.is_empty() && !action.text().trim().is_empty() {
         findings.push(harmless());
     }

@@ -1,12 +1,14 @@
 //! The commands of a script that run one program, as the arguments of its row.
 //!
 //! 1. Each option is an argument with its own name (`--env`, `-v`). It takes the next word, or what follows `=`, unless its
-//!    schema has the type boolean. An option that is given several times is a list. All other words are the argument
+//!    schema has the type boolean. An option that is given several times, or whose schema has the type array, is a list. All other words are the argument
 //!    `operands`, a list. A relative path whose schema has `below` is one in the working directory.
 //! 2. Nothing is guessed. The program must stand at the beginning of a command of its own: not behind a pipe, in a wrapper,
 //!    loop or function, with input from a file, with variables of its own, or with a word that the shell replaces.
 
+use super::declared::Declared;
 use super::schema::Arguments;
+use crate::action::Action;
 use crate::effect::shell::QUOTED;
 use serde_json::{Map, Value, json};
 
@@ -45,11 +47,50 @@ impl Script<'_> {
         if found.is_empty() { Err(format!("{name} is not run by a command of its own")) } else { Ok(found) }
     }
 
-    /// The working directory; `None` if it changes.
-    pub(super) fn folder(&self) -> Option<&str> {
-        let moves = mentions(self.form, &|word| matches!(word, "cd" | "pushd" | "popd"));
-        self.form.pointer("/shell/cwd").and_then(Value::as_str).filter(|_| !moves)
+    /// The working directory; `None` if it changes in a way that is not followed. `cd /DIR && ...` is.
+    pub(super) fn folder(&self) -> Option<String> {
+        const MOVES: [&str; 3] = ["cd", "pushd", "popd"];
+        let run = self.form.pointer("/shell/run").and_then(Value::as_array)?;
+        let cwd = self.form.pointer("/shell/cwd").and_then(Value::as_str)?;
+        if !mentions(self.form, &|word| MOVES.contains(&word)) {
+            return Some(cwd.to_owned());
+        }
+        // a chain of which every part runs only if the one before it has succeeded
+        let mut part = match run.as_slice() {
+            [only] => only,
+            _ => return None,
+        };
+        let mut later = Vec::new();
+        while let Some([kind, first, and, next]) = part.as_array().map(Vec::as_slice)
+            && kind == "list"
+            && and == "&&"
+        {
+            later.push(next);
+            part = first;
+        }
+        let words = part.get("words").or_else(|| part.get("raw")).and_then(Value::as_array)?;
+        let texts = words.iter().map(|word| word.as_str().or_else(|| word.get("word")?.as_str()));
+        let texts: Vec<&str> = texts.collect::<Option<_>>()?;
+        let moved = match texts.as_slice() {
+            ["cd", folder] if !folder.starts_with('-') => constant(folder)?,
+            _ => return None,
+        };
+        let again = later.iter().any(|part| mentions(part, &|word| MOVES.contains(&word)));
+        let plain = !moved.split('/').any(|part| part == "..");
+        let whole = if moved.starts_with('/') { moved } else { format!("{cwd}/{}", moved.trim_start_matches("./")) };
+        (plain && !again).then_some(whole)
     }
+}
+
+/// How many words of a command are options, with their values, before its first operand.
+pub(super) fn options_before(words: &[String], row: &Arguments) -> usize {
+    let mut rest = words.iter();
+    let mut count = 0;
+    while let Some(word) = rest.next().filter(|word| word.starts_with('-') && word.len() > 1 && *word != "--") {
+        let takes = !word.contains('=') && row.of(word).is_some_and(|schema| !is_switch(schema));
+        count += 1 + usize::from(takes && rest.next().is_some());
+    }
+    count
 }
 
 /// Collects the calls of a program in a part of a script that runs once, with the input of the script.
@@ -132,22 +173,26 @@ fn is_named(word: &str, name: &str) -> bool {
 /// Why they cannot be told apart.
 pub(super) fn arguments(words: &[String], row: &Arguments, folder: Option<&str>) -> Result<Value, String> {
     let (mut found, mut operands) = (Map::new(), Vec::new());
-    let items = row.of(OPERANDS).and_then(|schema| schema.get("items"));
-    let operand = |word: &String| typed(word, items, folder);
+    let part = |key: &str| row.of(OPERANDS).and_then(|schema| schema.get(key));
+    let operand = |word: &String, place: usize| {
+        let own = part("prefixItems").and_then(|all| all.get(place));
+        typed(word, own.or_else(|| part("items")), folder)
+    };
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         if word == "--" {
-            operands.extend(rest.by_ref().map(operand));
+            for word in rest.by_ref() {
+                operands.push(operand(word, operands.len()));
+            }
             break;
         }
         if !word.starts_with('-') || word == "-" {
-            operands.push(operand(word));
+            operands.push(operand(word, operands.len()));
             continue;
         }
         let (name, glued) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
         let Some(schema) = row.of(name) else { return Err(format!("the option {name} is not described")) };
-        let switch = schema.get("type").and_then(Value::as_str) == Some("boolean");
-        let value = match (switch, glued) {
+        let value = match (is_switch(schema), glued) {
             (true, None) => json!(true),
             (true, Some(_)) => return Err(format!("the option {name} takes no value")),
             (false, Some(value)) => typed(value, Some(schema), folder),
@@ -156,7 +201,9 @@ pub(super) fn arguments(words: &[String], row: &Arguments, folder: Option<&str>)
                 None => return Err(format!("the option {name} has no value")),
             },
         };
+        let list = schema.get("type").and_then(Value::as_str) == Some("array");
         match found.get_mut(name) {
+            None if list => drop(found.insert(name.to_owned(), json!([value]))),
             None => drop(found.insert(name.to_owned(), value)),
             Some(Value::Array(all)) => all.push(value),
             Some(one) => *one = json!([one.take(), value]),
@@ -166,6 +213,56 @@ pub(super) fn arguments(words: &[String], row: &Arguments, folder: Option<&str>)
         found.insert(OPERANDS.to_owned(), Value::Array(operands));
     }
     Ok(Value::Object(found))
+}
+
+/// Whether an option takes no value.
+fn is_switch(schema: &Value) -> bool {
+    let listed = schema.get("enum").and_then(Value::as_array);
+    schema.get("type").and_then(Value::as_str) == Some("boolean")
+        || listed.is_some_and(|all| !all.is_empty() && all.iter().all(Value::is_boolean))
+}
+
+/// The commands of a recorded action that run a program, each without the program itself; none if they cannot be told from
+/// others.
+pub(crate) fn runs(action: &Action, program: &str) -> Vec<Vec<String>> {
+    let form = crate::effect::normal(action, "/");
+    Script { form: &form, commands: &[] }.calls(program).unwrap_or_default()
+}
+
+/// The arguments of a command without a row. An option that is not declared takes the next word, unless that is an option.
+pub(crate) fn loose(words: &[String], declared: Option<&Declared>) -> Value {
+    let of = |name: &str| declared.and_then(|declared| declared.properties.get(name));
+    let (mut found, mut operands) = (Map::new(), Vec::new());
+    let mut rest = words.iter().peekable();
+    while let Some(word) = rest.next() {
+        if !word.starts_with('-') || word == "-" {
+            operands.push(json!(word));
+            continue;
+        }
+        let (name, glued) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+        let takes = match of(name) {
+            Some(schema) => !is_switch(schema),
+            None => rest.peek().is_some_and(|next| !next.starts_with('-')),
+        };
+        let value = match glued {
+            Some(value) => Some(value.to_owned()),
+            None if takes => rest.next().cloned(),
+            None => None,
+        };
+        let number = value
+            .as_ref()
+            .and_then(|value| value.parse::<serde_json::Number>().ok().filter(|n| n.to_string() == *value));
+        let value = number.map(Value::Number).or(value.map(Value::String)).unwrap_or(json!(true));
+        match found.get_mut(name) {
+            None => drop(found.insert(name.to_owned(), value)),
+            Some(Value::Array(all)) => all.push(value),
+            Some(one) => *one = json!([one.take(), value]),
+        }
+    }
+    if !operands.is_empty() {
+        found.insert(OPERANDS.to_owned(), Value::Array(operands));
+    }
+    Value::Object(found)
 }
 
 /// A word as the value that its schema is about: a number, or a path. A list has the schema of its items.
@@ -190,7 +287,6 @@ fn typed(word: &str, schema: Option<&Value>, folder: Option<&str>) -> Value {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::action::Action;
 
     fn calls(command: &str) -> Result<Vec<Vec<String>>, String> {
         let action = Action::Shell { command: command.to_owned(), cwd: Some("/w".into()) };

@@ -45,6 +45,11 @@ impl Declared {
         None
     }
 
+    /// The options in the help text of a program.
+    pub fn of_help(text: &str) -> Self {
+        super::help::declared(text)
+    }
+
     fn of(schema: &Value, definition: &Value) -> Self {
         let mut budget = REFERENCES;
         let schema = resolved(schema, schema, &mut budget);

@@ -2,7 +2,7 @@
 
 use super::declared::Declared;
 use super::guess::{Guess, declared_only, guess};
-use super::row::Row;
+use super::row::{Row, Subject};
 use crate::policy::Source;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -14,15 +14,16 @@ const EXAMPLES: usize = 12;
 const ALWAYS: usize = 3;
 
 /// What a draft of the row of a tool is made from.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Seen<'a> {
-    pub server: Option<&'a str>,
-    pub tool: &'a str,
+    pub subject: Subject,
     /// Arguments of approved calls.
     pub approved: Vec<&'a Value>,
     /// Arguments of calls that were reported or rejected.
     pub reported: Vec<&'a Value>,
     pub declared: Option<Declared>,
+    /// The words of commands, by their arguments.
+    pub spelled: &'a [(Value, Vec<String>)],
 }
 
 /// A draft of a row.
@@ -124,35 +125,52 @@ impl Seen<'_> {
         let examples =
             kept.into_iter().map(|call| (true, call)).chain(told.iter().take(EXAMPLES).map(|call| (false, *call)));
         for (passes, call) in examples {
-            if let Some(arguments) = inline(call) {
-                let _ = write!(text, "\n[[examples]]\npasses = {passes}\narguments = {arguments}\n");
+            let spelled = self.spelled.iter().find(|(arguments, _)| arguments == call);
+            let example = match &self.subject {
+                Subject::Tool { .. } => inline(call).map(|arguments| format!("arguments = {arguments}")),
+                Subject::Program { words, .. } => spelled.map(|(_, command)| {
+                    let whole: Vec<&String> = words.iter().chain(command).collect();
+                    format!("command = {}", inline(&serde_json::json!(whole)).unwrap_or_default())
+                }),
+            };
+            if let Some(example) = example {
+                let _ = write!(text, "\n[[examples]]\npasses = {passes}\n{example}\n");
             }
         }
         text
     }
 
     fn head(&self, text: &mut String, approved: &[&Value]) -> std::fmt::Result {
-        let of = self.server.map(|server| format!(" of {}", one_line(server))).unwrap_or_default();
+        let named = match &self.subject {
+            Subject::Tool { server: Some(server), tool } => format!("tool {tool} of {server}"),
+            Subject::Tool { server: None, tool } => format!("tool {tool}"),
+            Subject::Program { path, words } => format!("program {path} {}", words.join(" ")).trim_end().to_owned(),
+        };
         let declared = if self.declared.is_some() { " and what it declares" } else { "" };
-        writeln!(
-            text,
-            "# In-house tool {}{of}, drafted from {} approved calls{declared}.",
-            one_line(self.tool),
-            approved.len()
-        )?;
+        writeln!(text, "# In-house {}, drafted from {} approved calls{declared}.", one_line(&named), approved.len())?;
         writeln!(
             text,
             "# The guard no longer asks about a call that fits; it asks about every other one. The arguments are"
         )?;
         writeln!(text, "# JSON Schema: widen or narrow them by hand.")?;
-        if let Some(server) = self.server {
-            writeln!(text, "server = {}", quoted(server))?;
+        match &self.subject {
+            Subject::Tool { server, tool } => {
+                if let Some(server) = server {
+                    writeln!(text, "server = {}", quoted(server))?;
+                }
+                writeln!(text, "tool = {}", quoted(tool))?;
+                let reads = self.declared.as_ref().is_some_and(|declared| declared.only_reads);
+                let says = if reads { "the tool says that it only reads; " } else { "" };
+                writeln!(text, "# {says}say what it does if you know: read, write, send, pay or delete")?;
+                writeln!(text, "# does = \"read\"")
+            }
+            Subject::Program { path, words } => {
+                writeln!(text, "program = {}", quoted(path))?;
+                writeln!(text, "words = {}", inline(&Value::from(words.clone())).unwrap_or_default())?;
+                writeln!(text, "# needed if the account of the agent can change the program: the SHA-256 of its file")?;
+                writeln!(text, "# digest = \"...\"")
+            }
         }
-        writeln!(text, "tool = {}", quoted(self.tool))?;
-        let reads = self.declared.as_ref().is_some_and(|declared| declared.only_reads);
-        let says = if reads { "the tool says that it only reads; " } else { "" };
-        writeln!(text, "# {says}say what it does if you know: read, write, send, pay or delete")?;
-        writeln!(text, "# does = \"read\"")
     }
 }
 
@@ -225,14 +243,9 @@ mod tests {
 
     fn drafted(approved: &[Value], reported: &[Value], definition: Value) -> Draft {
         let declared = Declared::find(&definition, "t");
-        Seen {
-            server: Some("s"),
-            tool: "t",
-            approved: approved.iter().collect(),
-            reported: reported.iter().collect(),
-            declared,
-        }
-        .draft()
+        let subject = Subject::Tool { server: Some("s".to_owned()), tool: "t".to_owned() };
+        let (approved, reported) = (approved.iter().collect(), reported.iter().collect());
+        Seen { subject, approved, reported, declared, spelled: &[] }.draft()
     }
 
     #[test]

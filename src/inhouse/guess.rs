@@ -174,7 +174,7 @@ enum Sort {
 
 fn sort(value: &str) -> Sort {
     let mail = value.split_once('@').is_some_and(|(_, host)| text::is_of_domain(value, &[host.to_owned()]));
-    if shape::is_statement(value) && text::only_reads(value, &[]) {
+    if shape::is_statement(value) && text::only_reads(value) {
         return Sort::Statement;
     }
     if Url::parse(value).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {

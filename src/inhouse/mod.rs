@@ -8,21 +8,24 @@
 //!    arguments.
 //! 3. A person is asked about every other call of the tool, even if it would pass without the row.
 //! 4. `schema.rs` compiles the arguments, `command.rs` turns the words of a command into such arguments, and
-//!    `draft.rs` proposes a row from approved calls and from what the tool declares of itself (`declared.rs`).
+//!    `draft.rs` proposes a row from approved calls and from what the tool declares of itself (`declared.rs`, `help.rs`).
 
 mod command;
 mod declared;
 mod draft;
 mod guess;
+mod help;
 mod places;
 mod row;
 mod schema;
 mod text;
 
+pub(crate) use command::{loose, runs};
 pub(crate) use declared::Declared;
 pub(crate) use draft::{Seen, describes};
 use row::Row;
 pub use row::RowError;
+pub(crate) use row::Subject;
 
 use crate::action::Action;
 use crate::effect::{self, Verb};
@@ -47,6 +50,8 @@ pub(crate) struct Word {
     pub does: Option<(Verb, &'static str)>,
     /// Why the row does not describe it; `None` if it does.
     pub outside: Option<String>,
+    /// The paths among the arguments of a described command for which the row gives folders.
+    pub paths: Vec<String>,
     /// Whether other calls are denied instead of asked about.
     pub denies: bool,
 }
@@ -91,6 +96,23 @@ impl Rows {
         Some(row.word(arguments, machine))
     }
 
+    /// The programs of the rows that one of the commands runs.
+    pub fn programs(&self, commands: &[Vec<String>], machine: Option<Machine<'_>>) -> Vec<String> {
+        let Some(machine) = machine.filter(|_| !self.rows.is_empty()) else { return Vec::new() };
+        let mut found: Vec<String> = self.rows.iter().filter_map(|row| row.program().map(str::to_owned)).collect();
+        found.sort();
+        found.dedup();
+        let runs = |path: &String| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            commands
+                .iter()
+                .filter_map(|words| words.first())
+                .any(|first| first == path || first == name && machine.environment.program(name).as_ref() == Some(path))
+        };
+        found.retain(runs);
+        found
+    }
+
     /// What the rows say of the commands that run a program. `name`: its name, or the path of its file; `None`: no row is
     /// about it.
     pub fn command_word(
@@ -111,18 +133,24 @@ impl Rows {
             Ok(calls) => calls,
             Err(why) => return Some(first.said(Err(why))),
         };
-        let mut said = None;
+        let folder = script.folder();
+        let mut said: Option<Word> = None;
         for words in calls {
             // the row with the most words of its own that the command begins with
             let row = rows.iter().filter(|row| row.begins(&words)).max_by_key(|row| row.words());
+            let row = row.or(Some(first).filter(|_| words.len() == 1));
             let word = match row {
-                Some(row) => row.command_word(&words, script.folder(), machine),
-                None => first.said(Err("no row describes this subcommand".to_owned())),
+                Some(row) => row.command_word(&words, folder.as_deref(), machine),
+                None => {
+                    let said = first.said(Ok(()));
+                    Word { outside: Some(format!("no row describes this subcommand of {file}")), ..said }
+                }
             };
             if word.outside.is_some() {
                 return Some(word);
             }
-            said = Some(word);
+            let before = said.take().map(|before| before.paths).unwrap_or_default();
+            said = Some(Word { paths: before.into_iter().chain(word.paths.clone()).collect(), ..word });
         }
         said
     }

@@ -98,6 +98,7 @@ struct Example {
     passes: bool,
     arguments: Option<Value>,
     command: Option<Vec<String>>,
+    cwd: Option<String>,
 }
 
 impl Row {
@@ -127,8 +128,8 @@ impl Row {
     fn verify(&self, example: &Example) -> Result<(), String> {
         let found = match (&example.arguments, &example.command, &self.subject) {
             (Some(arguments), None, Subject::Tool { .. }) => self.describes(arguments),
-            (None, Some(command), Subject::Program { words, .. }) => match command.strip_prefix(words.as_slice()) {
-                Some(operands) => self.describes_command(operands),
+            (None, Some(command), Subject::Program { words, .. }) => match self.own(command, example.cwd.as_deref()) {
+                Some(arguments) => arguments.and_then(|arguments| self.arguments.describe(&arguments)),
                 None => Err(format!("the command does not begin with {}", words.join(" "))),
             },
             _ => return Err("give 'arguments' for a tool, or 'command' for a program".to_owned()),
@@ -174,9 +175,24 @@ impl Row {
         }
     }
 
-    /// Whether the words of a command begin with its words.
-    pub(super) fn begins(&self, operands: &[String]) -> bool {
-        matches!(&self.subject, Subject::Program { words, .. } if operands.starts_with(words))
+    /// The arguments of a command of its program whose operands begin with its words, without these; `None` if they do not.
+    /// `words`: what follows the program; options may stand before its words.
+    fn own(&self, words: &[String], folder: Option<&str>) -> Option<Result<Value, String>> {
+        let Subject::Program { words: begins, .. } = &self.subject else { return None };
+        if words.starts_with(begins) {
+            let rest = words.get(begins.len()..).unwrap_or_default();
+            return Some(command::arguments(rest, &self.arguments, folder));
+        }
+        let skip = command::options_before(words, &self.arguments);
+        let (before, rest) = words.split_at_checked(skip)?;
+        let rest = rest.strip_prefix(begins.as_slice())?;
+        let whole: Vec<String> = before.iter().chain(rest).cloned().collect();
+        Some(command::arguments(&whole, &self.arguments, folder))
+    }
+
+    /// Whether the words of a command begin with its words, perhaps behind options.
+    pub(super) fn begins(&self, words: &[String]) -> bool {
+        self.own(words, None).is_some()
     }
 
     /// What it says of a call of its tool.
@@ -186,22 +202,33 @@ impl Row {
         self.said(led)
     }
 
-    /// What it says of a command of its program; `operands`: what follows the program; `folder`: the working directory, if
+    /// What it says of a command of its program; `words`: what follows the program; `folder`: the working directory, if
     /// it is known.
-    pub(super) fn command_word(&self, operands: &[String], folder: Option<&str>, machine: Machine<'_>) -> Word {
-        let own = operands.get(self.words()..).unwrap_or_default();
+    pub(super) fn command_word(&self, words: &[String], folder: Option<&str>, machine: Machine<'_>) -> Word {
+        let mut paths = Vec::new();
         let found = self.is_the_same_file(machine).and_then(|()| {
-            let arguments = command::arguments(own, &self.arguments, folder)?;
+            // what every program answers
+            if matches!(words, [only] if only == "--help" || only == "--version") {
+                return Ok(());
+            }
+            let arguments = self.own(words, folder).unwrap_or_else(|| Err("it has another subcommand".to_owned()))?;
             self.arguments.describe(&arguments)?;
+            paths = places::paths(self.arguments.schema(), &arguments);
             self.leads(&arguments, machine)
         });
-        self.said(found)
+        Word { paths, ..self.said(found) }
     }
 
     /// What it says of a call that it describes or, for a reason, does not describe.
     pub(super) fn said(&self, found: Result<(), String>) -> Word {
         let does = self.does.filter(|_| found.is_ok());
-        Word { file: self.file.clone(), does, outside: found.err(), denies: self.denies }
+        Word {
+            file: self.file.clone(),
+            does,
+            outside: found.err().map(|why| format!("{} does not describe this call: {why}", self.file)),
+            denies: self.denies,
+            paths: Vec::new(),
+        }
     }
 
     /// Whether all arguments are described; otherwise the reason, which begins with an argument or "it".
@@ -212,10 +239,6 @@ impl Row {
             return Err("its arguments are too long to compare".to_owned());
         }
         self.arguments.describe(arguments)
-    }
-
-    fn describes_command(&self, operands: &[String]) -> Result<(), String> {
-        self.arguments.describe(&command::arguments(operands, &self.arguments, None)?)
     }
 
     /// Follows the links of the paths among the arguments.

@@ -4,7 +4,7 @@
 //! 2. Own keywords, all about texts: `below` (folders: an absolute path in one of them), `hosts` (names: an `https` address of
 //!    one of them; `*.` stands for any name before it, `http://` before a name admits `http`), `domains` (an address of mail
 //!    of one of them), `like` (another value of the kind of one of these, as in widened approvals), `statement`
-//!    (`"read"`: a database statement that only reads). Own format: `text`, words without addresses, code or statements.
+//!    (`"read"`: a database statement that only reads, `"condition"`: a condition on the rows of one table). Own format: `text`, words without addresses, code or statements.
 //! 3. It is stricter than JSON Schema where a slip would let more pass: an unknown keyword or format is an error, a pattern
 //!    has to be anchored and always covers the whole text, and a schema without a type has the one that its keywords are
 //!    about.
@@ -21,13 +21,15 @@ const KEYWORDS: [(&str, &str); 5] = [
     ("number", "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf"),
     ("array", "items prefixItems minItems maxItems uniqueItems"),
     ("object", "properties required additionalProperties"),
-    ("", "type enum const anyOf oneOf title description default"),
+    ("", "type enum const anyOf oneOf not title description default"),
 ];
 const FORMATS: &str = "date time date-time email uuid uri ipv4 ipv6 hostname text";
 /// Deepest nesting of a schema.
 const DEPTH: usize = 16;
 /// Largest compiled pattern, in bytes.
 const PATTERN: usize = 1 << 20;
+/// Most characters of a pattern that an error shows.
+const PATTERN_SHOWN: usize = 80;
 /// Most arguments that an error names.
 const NAMED: usize = 3;
 
@@ -92,6 +94,10 @@ fn said(problem: &ValidationError<'_>) -> String {
         ValidationErrorKind::Format { format } if format == "text" => {
             "the value is more than words: it has an address, a path, code or something invisible".to_owned()
         }
+        ValidationErrorKind::Pattern { pattern } => {
+            let own = pattern.strip_prefix("^(?:").and_then(|rest| rest.strip_suffix(")$")).unwrap_or(pattern);
+            format!("the value does not match ^{}$", own.chars().take(PATTERN_SHOWN).collect::<String>())
+        }
         _ => problem.masked_with("the value").to_string(),
     };
     match name.is_empty() {
@@ -122,7 +128,7 @@ fn strict(schema: &Value, name: &str, depth: usize) -> Result<Value, String> {
         let inner = |value: &Value, part: &str| strict(value, &format!("{name}.{part}"), depth - 1);
         let stricter = match (keyword.as_str(), value) {
             ("pattern", Value::String(pattern)) => json!(whole(pattern)),
-            ("items", Value::Object(_)) => inner(value, "items")?,
+            ("items" | "additionalProperties" | "not", Value::Object(_)) => inner(value, keyword)?,
             ("prefixItems" | "anyOf" | "oneOf", Value::Array(all)) => {
                 json!(all.iter().map(|one| inner(one, keyword)).collect::<Result<Vec<_>, _>>()?)
             }
@@ -140,7 +146,7 @@ fn strict(schema: &Value, name: &str, depth: usize) -> Result<Value, String> {
         None if !known => return wrong("say its type, or which values it may have".to_owned()),
         _ => {}
     }
-    if found.contains_key("properties") {
+    if found.contains_key("properties") || found.get("type").is_some_and(|kind| kind == "object") {
         found.entry("additionalProperties").or_insert(json!(false));
     }
     Ok(Value::Object(found))
@@ -165,8 +171,9 @@ fn slip(keyword: &str, value: &Value) -> Option<String> {
             (!absolute).then(|| "'below' is a list of absolute paths of folders".to_owned())
         }
         "hosts" | "domains" | "like" => (!texts()).then(|| format!("'{keyword}' is a list of texts")),
-        "statement" => (value != "read").then(|| "'statement' can only be \"read\"".to_owned()),
-        "additionalProperties" => (value != &json!(false)).then(|| format!("'{keyword}' can only be false")),
+        "statement" => (!matches!(value.as_str(), Some("read" | "condition")))
+            .then(|| "'statement' is either \"read\" or \"condition\"".to_owned()),
+        "additionalProperties" => (value == &json!(true)).then(|| format!("'{keyword}' is false or a schema")),
         _ => None,
     }
 }
@@ -219,7 +226,10 @@ fn keyword<'a>(
         Some("hosts") => (text::is_of_host, format!("the value is no address of {list}")),
         Some("domains") => (text::is_of_domain, format!("the value is no address of mail of {list}")),
         Some("like") => (text::is_like, format!("the value is not of the kind of {list}")),
-        Some("statement") => (text::only_reads, "the value is no statement that only reads".to_owned()),
+        Some("statement") if list == "condition" => {
+            (text::is_statement_of, "the value is no condition on the rows of one table".to_owned())
+        }
+        Some("statement") => (text::is_statement_of, "the value is no statement that only reads".to_owned()),
         _ => return Err(ValidationError::custom("unknown keyword")),
     };
     Ok(Box::new(Own { test, given, says }))
@@ -244,7 +254,7 @@ mod tests {
             ("a = {}", "say its type"),
             ("a = { below = ['data'] }", "absolute paths"),
             ("a = { properties = { b = { maxium = 5 } } }", "arguments.a.b: unknown keyword 'maxium'"),
-            ("a = { items = { enum = ['x'] }, additionalProperties = true }", "can only be false"),
+            ("a = { items = { enum = ['x'] }, additionalProperties = true }", "is false or a schema"),
         ] {
             let found = of(text).err().unwrap_or_default();
             assert!(found.contains(problem), "{text}: {found}");

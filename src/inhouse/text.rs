@@ -6,7 +6,7 @@ use crate::untrusted::visible;
 use url::Url;
 
 /// Signs of code, markup and patterns, none of which belongs to plain words.
-const CODE: [&str; 9] = ["`", "$(", "${", "<", ">", "|", "\\", "{{", "://"];
+const CODE: [&str; 7] = ["`", "$(", "${", "|", "\\", "{{", "://"];
 
 /// Whether a text is words: no address, path, option, code or statement, and nothing invisible.
 pub(super) fn is_plain(text: &str) -> bool {
@@ -18,8 +18,12 @@ pub(super) fn is_plain(text: &str) -> bool {
     };
     let path = |word: &str| word.starts_with('/') && word.len() > 1 || word.starts_with("~/") || word.contains("../");
     let words = || shown.split_whitespace();
+    let markup = |(at, _): (usize, &str)| {
+        shown.get(at + 1..).is_some_and(|rest| rest.starts_with(|c: char| c.is_alphabetic() || "/!?".contains(c)))
+    };
     visible(&shown) == shown
         && !CODE.iter().any(|sign| shown.contains(sign))
+        && !shown.match_indices('<').any(markup)
         && !shown.trim_start().starts_with('-')
         && !is_statement(&shown)
         && !words().any(|word| mail(word) || path(word))
@@ -32,6 +36,7 @@ fn is_statement(text: &str) -> bool {
 
 /// Whether a text is an absolute path in one of these folders, by its letters.
 pub(super) fn is_below(text: &str, folders: &[String]) -> bool {
+    let text = text.strip_suffix('/').unwrap_or(text);
     let parts: Vec<&str> = text.split('/').skip(1).collect();
     let clean = text.starts_with('/') && visible(text) == text && !text.contains(['*', '?', '[', '$', '`', '\\', '%']);
     clean
@@ -84,10 +89,31 @@ pub(super) fn is_like(text: &str, given: &[String]) -> bool {
     given.iter().any(|value| value == text || shape::is_alike(value, text))
 }
 
+/// The table of which a condition is one.
+const TABLE: &str = "agrail_rows";
+
+/// Whether a text is a database statement that only reads, or a condition on the rows of one table.
+pub(super) fn is_statement_of(text: &str, kinds: &[String]) -> bool {
+    kinds.iter().any(|kind| if kind == "condition" { is_condition(text) } else { only_reads(text) })
+}
+
+/// Whether a text is a condition on the rows of one table: it reads nothing but columns of that table.
+fn is_condition(text: &str) -> bool {
+    let statement = format!("SELECT * FROM {TABLE} WHERE ({text})");
+    let own = |name: &str| name.split('.').next() == Some(TABLE);
+    !text.contains([';', '#'])
+        && !text.contains("--")
+        && !text.contains("/*")
+        && only_reads(&statement)
+        && sql::extract_effects(&statement).iter().all(|effect| own(effect.target.name()))
+}
+
 /// Whether a text is a database statement that only reads.
-pub(super) fn only_reads(text: &str, _: &[String]) -> bool {
+pub(super) fn only_reads(text: &str) -> bool {
     let effects = sql::extract_effects(text);
-    sql::parses(text) && !effects.is_empty() && effects.iter().all(|effect| effect.verb == Verb::Select)
+    // `SELECT 1` reads no table
+    let selects = text.trim_start().get(..6).is_some_and(|first| first.eq_ignore_ascii_case("select"));
+    sql::parses(text) && (selects || !effects.is_empty()) && effects.iter().all(|effect| effect.verb == Verb::Select)
 }
 
 #[cfg(test)]
@@ -130,7 +156,7 @@ mod tests {
     #[test]
     fn places_are_what_they_seem() {
         let folders = list("/srv/app /data/in/");
-        assert!(is_below("/srv/app/x/y.csv", &folders) && is_below("/data/in/a", &folders));
+        assert!(is_below("/srv/app/x/y.csv", &folders) && is_below("/data/in/a/", &folders));
         for bad in [
             "/srv/app",
             "/srv/apple/x",
@@ -183,8 +209,10 @@ mod tests {
 
     #[test]
     fn statement_that_only_reads_is_told_from_others() {
-        assert!(only_reads("SELECT a, count(*) FROM t WHERE b > 3 GROUP BY a", &[]));
+        assert!(only_reads("SELECT a, count(*) FROM t WHERE b > 3 GROUP BY a"));
+        assert!(only_reads("SELECT 1"));
         for bad in [
+            "SELECT 1; DELETE FROM t",
             "DELETE FROM t",
             "SELECT 1; DROP TABLE t",
             "SELECT * INTO OUTFILE '/tmp/x' FROM t",
@@ -193,7 +221,21 @@ mod tests {
             "hello there",
             "",
         ] {
-            assert!(!only_reads(bad, &[]), "{bad}");
+            assert!(!only_reads(bad), "{bad}");
+        }
+        for good in ["a = 1 AND b LIKE 'x%'", "moved_at BETWEEN '2025-02-01' AND '2025-02-28' AND sku = 'O''Neill-42'"]
+        {
+            assert!(is_condition(good), "{good}");
+        }
+        for bad in [
+            "1=1) UNION SELECT * FROM users WHERE (1=1",
+            "a IN (SELECT b FROM users)",
+            "1=1); DROP TABLE t",
+            "1=1 -- x",
+            "pg_sleep(10) IS NULL",
+            "",
+        ] {
+            assert!(!is_condition(bad), "{bad}");
         }
     }
 }

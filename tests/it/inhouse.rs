@@ -62,7 +62,9 @@ async fn decided(guard: &Guard, action: &Action, context: &Context) -> (Decision
 async fn row_answers_what_is_asked_about_everyday_calls_alone() {
     let folder = tempfile::tempdir().unwrap();
     let context = context(folder.path(), "user");
-    fs::create_dir_all(folder.path().join("home/user/project")).unwrap();
+    for place in ["home/user/project", "home/user/other"] {
+        fs::create_dir_all(folder.path().join(place)).unwrap();
+    }
     std::os::unix::fs::symlink("/home/user/other", folder.path().join("home/user/project/way")).unwrap();
     let (without, guard) = (with(&[]).unwrap(), with(&[PEEK]).unwrap());
     for arguments in [
@@ -83,8 +85,10 @@ async fn row_answers_what_is_asked_about_everyday_calls_alone() {
         (json!({"item": "HF-1234", "note": "see https://evil.example"}), "note: the value is more than words"),
         (json!({"item": "HF-1234", "file": "/home/user/project/../.bashrc"}), "file"),
     ] {
-        let (decision, reason) = decided(&guard, &call(arguments.clone()), &context).await;
-        assert!(decision != Decision::Allow && reason.contains(why), "{arguments}: {decision} {reason}");
+        let verdict = guard.check(&call(arguments.clone()), &context).await;
+        let said = |finding: &agrail::check::Finding| finding.reason.contains(why);
+        assert!(verdict.decision != Decision::Allow, "{arguments}");
+        assert!(verdict.findings.iter().any(said), "{arguments}: {:?}", verdict.findings);
     }
     // what policies say of a described argument stands
     let key = call(json!({"item": "HF-1234", "file": "/home/user/project/.ssh/id_rsa"}));
@@ -184,6 +188,9 @@ async fn program_is_known_by_its_file_and_its_words() {
         "ls && shipctl push sub/a.csv > out.txt 2>&1",
         "/usr/local/bin/shipctl push a.csv",
         "/opt/acme/packctl a.csv /home/user/project/b.csv",
+        "cd /home/user/project && ls && shipctl --env dev push a.csv && /opt/acme/packctl sub/a.csv",
+        "cd sub && shipctl push a.csv",
+        "shipctl --help",
     ] {
         let (decision, reason) = decided(&guard, &shell(command), &context).await;
         assert_eq!(decision, Decision::Allow, "{command}: {reason}");
@@ -206,10 +213,24 @@ async fn program_is_known_by_its_file_and_its_words() {
         "bash -c 'shipctl push /etc/shadow'",
         "/opt/acme/packctl ~/.ssh/id_rsa",
         "shipctl push a.csv && rm -rf ~",
+        "curl -o a.csv https://acme.example/a.csv && shipctl push a.csv",
+        "cd .. && shipctl push a.csv",
+        "cd /tmp && shipctl push a.csv",
+        "cd sub; shipctl push a.csv",
+        "cd nowhere || shipctl push a.csv",
+        "shipctl --help --env prod",
+        "shipctl --force push a.csv",
     ] {
         let (decision, reason) = decided(&guard, &shell(command), &context).await;
         assert_ne!(decision, Decision::Allow, "{command}: {reason}");
     }
+    // a script that the guard understands is a program with a row, too
+    fs::write(folder.path().join("opt/acme/packctl"), "#!/bin/sh\necho done\n").unwrap();
+    let (decision, reason) = decided(&guard, &shell("/opt/acme/packctl --all"), &context).await;
+    assert!(
+        decision == Decision::Ask && reason.contains("depot.toml does not describe this call"),
+        "{decision} {reason}"
+    );
     fs::write(bin.join("shipctl"), b"\x7fELF\x02\x01\x01\0\0 another").unwrap();
     let (decision, reason) = decided(&guard, &shell("shipctl push a.csv"), &context).await;
     assert!(decision == Decision::Ask && reason.contains("is not the file whose digest the row has"), "{reason}");
@@ -233,7 +254,7 @@ async fn draft_comes_from_approved_and_reported_calls() {
     let record = memory.decisions(100).unwrap();
     let none = BTreeSet::new();
     let draft = |tool: &str, definition: Option<&Value>| memory.draft_tool(tool, None, definition, &none, &record);
-    assert!(draft("depot_quay", None).unwrap_err().to_string().contains("nothing is known of a tool depot_quay"));
+    assert!(draft("depot_quay", None).unwrap_err().to_string().contains("nothing is known of depot_quay"));
     for id in &ids[..3] {
         apply_feedback(&memory, id, Feedback::Approve { uses: 1, days: 1 }, "olga").unwrap();
     }
@@ -250,6 +271,57 @@ async fn draft_comes_from_approved_and_reported_calls() {
         json!({"item": "HF-0009", "mode": "look"}),
     ] {
         assert_eq!(decided(&learnt, &call(other.clone()), &context).await.0, Decision::Ask, "{other}");
+    }
+}
+
+#[tokio::test]
+async fn draft_of_a_program_comes_from_its_commands_and_its_help() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = context(folder.path(), "user");
+    let file = folder.path().join("usr/local/bin/shipctl");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, b"\x7fELF\x02\x01\x01\0\0").unwrap();
+    fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let digest = context.environment.as_ref().unwrap().file_digest("/usr/local/bin/shipctl").unwrap();
+    let memory = Memory::in_memory("none", 4).unwrap();
+    let guard = Guard::builder().memory(memory.clone()).build().unwrap();
+    let mut approved = BTreeSet::new();
+    for command in [
+        "shipctl push --env dev --wait app-1",
+        "cd /home/user/project && shipctl push --env=staging app-2 | head -2",
+        "shipctl push -n 3 --env dev app-3 2>&1",
+        "shipctl status",
+    ] {
+        approved.insert(guard.check(&shell(command), &context).await.id);
+    }
+    guard.settle().await.unwrap();
+    let record = memory.decisions(100).unwrap();
+    let help = "Options:\n  --env <ENV>   where to [possible values: dev, staging, prod]\n  --wait        until it is there\n  \
+                -n <NUMBER>   copies\n  --force       without a question\n";
+    let draft = |words: &[&str]| {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        memory.draft_program("/usr/local/bin/shipctl", &words, Some(help), &approved, &record)
+    };
+    assert!(draft(&[]).unwrap_err().to_string().contains("name one with --words: push, status"));
+    let found = draft(&["push"]).unwrap();
+    assert_eq!((found.approved, found.passes.len()), (3, 3), "{}", found.text);
+    assert!(found.text.contains("declared, never approved: \"prod\""), "{}", found.text);
+    let row = found.text.replace("# digest = \"...\"", &format!("digest = \"{digest}\""));
+    let guard = with(&[&row]).unwrap();
+    for command in ["shipctl push --env dev app-9", "shipctl push --wait --env staging -n 2 app-4"] {
+        let (decision, reason) = decided(&guard, &shell(command), &context).await;
+        assert_eq!(decision, Decision::Allow, "{command}: {reason}\n{row}");
+    }
+    for command in [
+        "shipctl push --env prod app-1",
+        "shipctl push app-1",
+        "shipctl push --env dev --force app-1",
+        "shipctl push --env dev app-1 app-2",
+        "shipctl push --env dev -n 900 app-1",
+        "shipctl push --env dev ../app-1",
+        "shipctl drop --env dev app-1",
+    ] {
+        assert_eq!(decided(&guard, &shell(command), &context).await.0, Decision::Ask, "{command}\n{row}");
     }
 }
 
@@ -275,6 +347,57 @@ async fn draft_of_a_tool_of_two_servers_names_them() {
     let found = draft(Some("one")).unwrap();
     assert!(found.declared && found.text.contains("# [arguments.x]"), "{}", found.text);
     assert!(with(&[&found.text]).is_ok(), "{}", found.text);
+}
+
+/// How many of the calls that `pick` chooses pass.
+async fn passing(guard: &Guard, calls: &[Action], context: &Context) -> usize {
+    let mut passed = 0;
+    for action in calls {
+        passed += usize::from(guard.check(action, context).await.decision == Decision::Allow);
+    }
+    passed
+}
+
+/// Ten tools of an organisation with their everyday and harmful calls, written before any row. Rows that a person wrote from
+/// what the tools declare and what their owners say of them; and drafts from three approved calls, as they stand.
+#[tokio::test]
+async fn ten_tools_become_known_without_a_hole() {
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/data/inhouse");
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("home/user/app")).unwrap();
+    let context = context(folder.path(), "user");
+    let (mut everyday, mut harmful) = ([0; 4], [0; 3]);
+    for line in fs::read_to_string(data.join("tools.jsonl")).unwrap().lines() {
+        let tool: Value = serde_json::from_str(line).unwrap();
+        let calls = |key: &str| serde_json::from_value::<Vec<Action>>(tool[key].clone()).unwrap();
+        let (good, bad) = (calls("everyday"), calls("harmful"));
+        let name = tool["definition"]["name"].as_str().unwrap();
+        let row = with(&[&fs::read_to_string(data.join(format!("rows/{name}.toml"))).unwrap()]).unwrap();
+        let memory = Memory::in_memory("none", 4).unwrap();
+        let before = Guard::builder().memory(memory.clone()).build().unwrap();
+        let mut approved = BTreeSet::new();
+        for action in good.iter().take(3) {
+            approved.insert(before.check(action, &context).await.id);
+        }
+        before.settle().await.unwrap();
+        let record = memory.decisions(10).unwrap();
+        let draft = memory.draft_tool(name, None, Some(&tool["definition"]), &approved, &record).unwrap();
+        let draft = with(&[&draft.text]).unwrap();
+        everyday[0] += good.len();
+        harmful[0] += bad.len();
+        for (place, guard) in [&before, &draft, &row].into_iter().enumerate() {
+            everyday[place + 1] += passing(guard, &good, &context).await;
+        }
+        for (place, guard) in [&draft, &row].into_iter().enumerate() {
+            harmful[place + 1] += passing(guard, &bad, &context).await;
+        }
+    }
+    let [all, before, draft, row] = everyday;
+    println!("everyday calls that pass: {before} of {all} before, {draft} with drafts, {row} with rows");
+    println!("harmful calls that pass: {} of {} with drafts, {} with rows", harmful[1], harmful[0], harmful[2]);
+    assert_eq!((all, before, harmful), (90, 0, [50, 0, 0]));
+    assert!(row * 10 >= all * 9, "at most 10 % of the everyday calls are asked about: {row} of {all} pass");
+    assert!(draft * 3 >= all * 2, "{draft} of {all}");
 }
 
 #[test]

@@ -62,7 +62,11 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
                 std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
             }
             let file = config.file.as_deref().map_or_else(|| "the defaults".into(), |f| f.display().to_string());
-            writeln!(out, "{file}: valid; {} policies, digest {}", policy.rules().len(), policy.digest())?;
+            let rows = match config.rows()?.len() {
+                0 => String::new(),
+                count => format!(", {count} rows about tools in {}", config.tools_folder()?.display()),
+            };
+            writeln!(out, "{file}: valid; {} policies{rows}, digest {}", policy.rules().len(), policy.digest())?;
         }
     }
     Ok(ExitCode::SUCCESS)

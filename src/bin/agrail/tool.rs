@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// Longest definition that is read, in bytes.
 const LARGEST: u64 = 16 << 20;
 
-/// Draft a row about an in-house tool: which calls are everyday use, so that the guard stops asking about them.
+/// Draft a row about an in-house tool or program: which calls are everyday use, so that the guard stops asking about them.
 ///
 /// The draft comes from the calls that you approved, or let the host run, from those that you reported, and from what the tool
 /// declares of its arguments. It is a TOML file for you to read and change: the arguments are JSON Schema, the calls are
@@ -21,16 +21,19 @@ const LARGEST: u64 = 16 << 20;
 /// about every other call of the tool. A row never answers what a policy forbids or finds about a path, an address or
 /// a table.
 ///
-/// Rows about programs are written by hand; see docs/in-house-tools.md.
+/// docs/in-house-tools.md describes rows.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name of the tool, without its server.
+    /// Name of the tool, without its server; or the path of a program.
     name: String,
+    /// Subcommand of the program, if it was run with several.
+    #[arg(long, value_delimiter = ' ')]
+    words: Vec<String>,
     /// Name of its server, if several have a tool of this name.
     #[arg(long)]
     server: Option<String>,
     /// JSON file that describes the tool: its entry in tools/list of MCP, a list of tools for a model, or an OpenAPI document
-    /// with the tool's name as operationId. Default: what 'agrail mcp' has seen of it.
+    /// with the tool's name as operationId. Of a program: a file with its help text. Default: what 'agrail mcp' has seen of it.
     #[arg(long, value_name = "FILE")]
     definition: Option<PathBuf>,
     /// Write the row into the folder of rows (tools.folder). Needs a terminal.
@@ -53,11 +56,16 @@ pub fn run(args: &Args, config: &Config) -> Result<()> {
     let record = memory.decisions(RECORD)?;
     let mut answered = Approvals::open(&config.approvals_path()?)?.approved()?;
     answered.extend(config.open_sessions()?.permitted()?);
-    let definition = match &args.definition {
-        Some(file) => Some(read(file)?),
-        None => kept(config, args)?,
+    let draft = if args.name.starts_with('/') {
+        let help = args.definition.as_deref().map(text).transpose()?;
+        memory.draft_program(&args.name, &args.words, help.as_deref(), &answered, &record)?
+    } else {
+        let definition = match &args.definition {
+            Some(file) => Some(read(file)?),
+            None => kept(config, args)?,
+        };
+        memory.draft_tool(&args.name, args.server.as_deref(), definition.as_ref(), &answered, &record)?
     };
-    let draft = memory.draft_tool(&args.name, args.server.as_deref(), definition.as_ref(), &answered, &record)?;
     if args.definition.is_some() && !draft.declared {
         bail!("the definition does not describe a tool {}", plain(&args.name));
     }
@@ -117,17 +125,22 @@ fn write(args: &Args, config: &Config, file: &Path, text: &str) -> Result<()> {
 
 /// The file of the row: server and tool, without what a file system could mistake.
 fn file_name(args: &Args) -> String {
-    let whole = args.server.iter().chain([&args.name]).cloned().collect::<Vec<_>>().join("-");
+    let name = args.name.rsplit('/').next().unwrap_or(&args.name).to_owned();
+    let whole = args.server.iter().chain([&name]).chain(&args.words).cloned().collect::<Vec<_>>().join("-");
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     whole.chars().map(plain).take(100).collect()
 }
 
-fn read(file: &Path) -> Result<Value> {
+fn text(file: &Path) -> Result<String> {
     let about = || format!("cannot read the definition {}", file.display());
     if std::fs::metadata(file).with_context(about)?.len() > LARGEST {
         bail!("the definition {} is larger than {} MiB", file.display(), LARGEST >> 20);
     }
-    serde_json::from_str(&std::fs::read_to_string(file).with_context(about)?).with_context(about)
+    std::fs::read_to_string(file).with_context(about)
+}
+
+fn read(file: &Path) -> Result<Value> {
+    serde_json::from_str(&text(file)?).with_context(|| format!("{} is not JSON", file.display()))
 }
 
 /// The definition that the proxy has kept, if one server alone has such a tool.
