@@ -174,6 +174,12 @@ impl Guard {
         &self.inner.settings
     }
 
+    /// SHA-256 of the rows about in-house tools, hexadecimal; empty if there are none.
+    #[cfg(feature = "serve")]
+    pub(crate) fn rows(&self) -> &str {
+        self.inner.rows.digest()
+    }
+
     /// Its memory, if it has one.
     #[must_use]
     pub fn memory(&self) -> Option<&Memory> {

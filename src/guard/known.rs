@@ -36,10 +36,21 @@ impl<'a> Known<'a> {
     pub(super) fn note(&mut self, effects: &[Effect]) {
         let connects = |effect: &Effect| matches!(effect.target, Target::Named(Kind::Url | Kind::Host, _));
         if effects.iter().any(connects) {
-            let written = effects.iter().filter(|effect| matches!(effect.target, Target::Path(_)));
-            let written = written.filter(|effect| !matches!(effect.verb, Verb::Read | Verb::List | Verb::Unknown));
-            self.brought = written.map(|effect| effect.target.name().to_owned()).collect();
+            let changes = |verb: Verb| !matches!(verb, Verb::Read | Verb::List | Verb::Unknown);
+            let written =
+                effects.iter().filter(|effect| changes(effect.verb)).filter_map(|effect| match &effect.target {
+                    Target::Path(path) => Some(path.clone()),
+                    Target::Named(..) => None,
+                });
+            // an installation that may write anywhere in a project says nothing of one file
+            self.brought = written.filter(|path| !self.is_above(path)).collect();
         }
+    }
+
+    /// Whether the action works in a folder or below it.
+    fn is_above(&self, folder: &str) -> bool {
+        let Action::Shell { cwd: Some(cwd), .. } = self.action else { return false };
+        cwd.starts_with(folder)
     }
 
     /// Answers what a finding asks about a described call as such. `commands`: what the action runs.

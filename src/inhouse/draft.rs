@@ -1,7 +1,7 @@
 //! The draft of a row: a TOML text for a person to read and change.
 
 use super::declared::Declared;
-use super::guess::{Guess, declared_only, guess};
+use super::guess::{ALWAYS, Guess, declared_only, guess};
 use super::row::{Row, Subject};
 use crate::policy::Source;
 use serde_json::{Map, Value};
@@ -10,8 +10,6 @@ use std::fmt::Write as _;
 
 /// Most calls that become examples.
 const EXAMPLES: usize = 12;
-/// From this number of approved calls on, an argument that all of them have is required.
-const ALWAYS: usize = 3;
 
 /// What a draft of the row of a tool is made from.
 #[derive(Debug)]

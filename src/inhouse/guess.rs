@@ -18,6 +18,8 @@ const MARGIN: f64 = 2.0;
 const NEAR: f64 = 10.0;
 /// Bounds of the length of a text, in characters.
 const LENGTH: (usize, usize) = (200, 8_000);
+/// From this number of approved calls on, what all of them have is required, unless the tool declares what is.
+pub(super) const ALWAYS: usize = 3;
 /// Fewest parts of a folder that is taken over.
 const PARTS: usize = 2;
 
@@ -117,7 +119,8 @@ fn number(values: &[&Value], declared: &Value) -> Guess {
         low if low > 0.0 && !whole => low.min(0.01),
         low => low,
     };
-    let kind = if whole { "integer" } else { "number" };
+    let any = declared.get("type").is_some_and(|kind| kind == "number");
+    let kind = if whole && !any { "integer" } else { "number" };
     Guess::of(json!({"type": kind, "minimum": shown(least), "maximum": shown(maximum)}), &note)
 }
 
@@ -155,8 +158,10 @@ fn fields(values: &[&Value], declared: &Value) -> Guess {
             notes.push(format!("{name}: {}", inner.note));
         }
     }
+    let listed = declared.get("required").and_then(Value::as_array);
+    let needed = |name: &str| listed.map_or(values.len() >= ALWAYS, |all| all.iter().any(|one| one == name));
     let always: Vec<&&String> =
-        seen.iter().filter(|(_, own)| own.len() == values.len()).map(|(name, _)| name).collect();
+        seen.iter().filter(|(name, own)| own.len() == values.len() && needed(name)).map(|(name, _)| name).collect();
     Guess::of(json!({"type": "object", "properties": properties, "required": always}), &notes.join("; "))
 }
 

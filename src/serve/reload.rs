@@ -167,7 +167,9 @@ fn weaker_guard(old: &Live, new: &Live) -> Vec<&'static str> {
         (old.guard.audit().is_some() && new.guard.audit().is_none(), "there is no audit log any more"),
         (old.guard.memory().is_some() && new.guard.memory().is_none(), "there is no memory any more"),
         (reports(new) < reports(old), "the memory holds fewer reports of operators"),
-        (is.similarity > was.similarity, "the memory recalls less"),
+        (is.similarity > was.similarity || is.neighbours < was.neighbours, "the memory recalls less"),
+        (is.learning != was.learning, "the memory learns from other episodes"),
+        (old.guard.rows() != new.guard.rows(), "the rows about in-house tools are others"),
         (folder(old) != folder(new), "the audit log is in another folder"),
     ])
 }

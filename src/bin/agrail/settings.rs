@@ -13,6 +13,7 @@ use agrail::effect::python::Library;
 use agrail::embed::{MiniLm, Sources};
 use agrail::guard::{GuardBuilder, Settings, UnknownPrograms};
 use agrail::hook::Host;
+use agrail::learn::Learning;
 use agrail::memory::{Memory, MemoryError};
 use agrail::policy::{Policy, Source};
 use agrail::session::Sessions;
@@ -58,11 +59,19 @@ pub struct GuardSection {
     pub on_failure: String,
     /// Programs that are not in the table: `ask`, `allow` or `deny`.
     pub unknown_programs: String,
+    /// What is learnt without an operator: `feedback` (nothing), `episodes` (checks of clean episodes), or `frozen` (nothing
+    /// at all: the memory is only read).
+    pub learning: String,
 }
 
 impl Default for GuardSection {
     fn default() -> Self {
-        Self { deadline_ms: None, on_failure: "deny".to_owned(), unknown_programs: "ask".to_owned() }
+        Self {
+            deadline_ms: None,
+            on_failure: "deny".to_owned(),
+            unknown_programs: "ask".to_owned(),
+            learning: "feedback".to_owned(),
+        }
     }
 }
 
@@ -102,6 +111,10 @@ pub struct MemorySection {
     pub off: bool,
     /// Days after which the records of decisions are deleted, which can no longer be rated then; default: never.
     pub keep_days: Option<u32>,
+    /// Cosine similarity above which an entry is the same kind of action, 0 to 1; default 0.8.
+    pub similarity: Option<f32>,
+    /// Most entries that similarity recalls; default 1.
+    pub neighbours: Option<usize>,
     /// A file with the secret that an operator presents to approve without a terminal.
     pub approval_token_file: Option<PathBuf>,
 }
@@ -512,6 +525,14 @@ impl Config {
             "deny" => UnknownPrograms::Deny,
             other => bail!("guard.unknown_programs is \"{other}\"; it must be \"ask\", \"allow\" or \"deny\""),
         };
+        settings.learning = match self.guard.learning.as_str() {
+            "feedback" => Learning::Feedback,
+            "episodes" => Learning::Episodes,
+            "frozen" => Learning::Frozen,
+            other => bail!("guard.learning is \"{other}\"; it must be \"feedback\", \"episodes\" or \"frozen\""),
+        };
+        settings.similarity = self.memory.similarity.unwrap_or(settings.similarity);
+        settings.neighbours = self.memory.neighbours.unwrap_or(settings.neighbours);
         settings.own = self.own();
         settings.library = Arc::new(self.library()?);
         settings.ports.extend(self.serve.listen.map(|address| address.port()));
