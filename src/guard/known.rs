@@ -6,6 +6,8 @@ use crate::effect::{Effect, Kind, Target, Verb};
 use crate::inhouse::{Machine, Rows, Word};
 use crate::learn;
 use crate::policy::EffectFacts;
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 /// What the rows say of one action.
 pub(super) struct Known<'a> {
@@ -14,13 +16,15 @@ pub(super) struct Known<'a> {
     machine: Option<Machine<'a>>,
     /// What they say of it as a call of a tool.
     called: Option<Word>,
-    /// The files that it writes, if it also connects to somewhere.
-    brought: Vec<String>,
+    /// Whether it fetches something from elsewhere.
+    fetches: bool,
+    /// What they say of it as runs of programs, by the name of the program.
+    runs: RefCell<HashMap<String, Option<Word>>>,
 }
 
 impl<'a> Known<'a> {
     pub(super) fn new(rows: &'a Rows, action: &'a Action, machine: Option<Machine<'a>>) -> Self {
-        Self { rows, action, machine, called: rows.word(action, machine), brought: Vec::new() }
+        Self { rows, action, machine, called: rows.word(action, machine), fetches: false, runs: RefCell::default() }
     }
 
     /// Gives the call of a described tool the verb that its row says.
@@ -32,25 +36,11 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Notes the files that come from elsewhere.
+    /// Notes whether the action fetches something from elsewhere.
     pub(super) fn note(&mut self, effects: &[Effect]) {
-        let connects = |effect: &Effect| matches!(effect.target, Target::Named(Kind::Url | Kind::Host, _));
-        if effects.iter().any(connects) {
-            let changes = |verb: Verb| !matches!(verb, Verb::Read | Verb::List | Verb::Unknown);
-            let written =
-                effects.iter().filter(|effect| changes(effect.verb)).filter_map(|effect| match &effect.target {
-                    Target::Path(path) => Some(path.clone()),
-                    Target::Named(..) => None,
-                });
-            // an installation that may write anywhere in a project says nothing of one file
-            self.brought = written.filter(|path| !self.is_above(path)).collect();
-        }
-    }
-
-    /// Whether the action works in a folder or below it.
-    fn is_above(&self, folder: &str) -> bool {
-        let Action::Shell { cwd: Some(cwd), .. } = self.action else { return false };
-        cwd.starts_with(folder)
+        let fetches =
+            |effect: &Effect| matches!(effect.target, Target::Named(Kind::Url | Kind::Host | Kind::Remote, _));
+        self.fetches = effects.iter().any(fetches);
     }
 
     /// Answers what a finding asks about a described call as such. `commands`: what the action runs.
@@ -77,15 +67,21 @@ impl<'a> Known<'a> {
         self.of_program(name, commands)
     }
 
-    /// What the rows say of the commands that run a program. A file that comes from elsewhere is none of its everyday ones.
+    /// What the rows say of the commands that run a program. What may come from elsewhere is none of its everyday files.
     fn of_program(&self, name: &str, commands: &[Vec<String>]) -> Option<Word> {
-        let mut word = self.rows.command_word(name, self.action, commands, self.machine)?;
-        let within = |path: &str, folder: &String| path == folder || path.starts_with(&format!("{folder}/"));
-        let from = |path: &&String| self.brought.iter().any(|brought| within(path, brought));
-        if let Some(path) = word.paths.iter().find(from) {
-            word.outside = Some(format!("{path} comes from elsewhere in the same action"));
+        if let Some(known) = self.runs.borrow().get(name) {
+            return known.clone();
         }
-        Some(word)
+        let mut word = self.rows.command_word(name, self.action, commands, self.machine);
+        if let Some(word) =
+            word.as_mut().filter(|word| self.fetches && !word.paths.is_empty() && word.outside.is_none())
+        {
+            let why =
+                "the same action fetches something, which may be what it is given; run it in an action of its own";
+            word.outside = Some(format!("{} does not describe this call: {why}", word.file));
+        }
+        self.runs.borrow_mut().insert(name.to_owned(), word.clone());
+        word
     }
 
     /// The findings about calls of described tools and programs that no row describes.

@@ -14,6 +14,12 @@ use serde_json::{Map, Value, json};
 
 /// The argument of a row that all words but options are.
 const OPERANDS: &str = "operands";
+/// Parts of the syntax tree that change what later commands see.
+const CHANGES: [&str; 5] =
+    ["variable_assignment", "variable_assignments", "declaration_command", "unset_command", "function_definition"];
+/// Commands of the shell that do.
+const BUILTINS: &str = ". source eval alias unalias set shopt exec trap hash enable builtin command printf read mapfile \
+                        readarray getopts export declare local readonly typeset unset let umask ulimit env";
 /// What the shell replaces in a word.
 const REPLACED: &str = "*?[]{}~$`";
 
@@ -35,13 +41,17 @@ impl Script<'_> {
         let name = program.rsplit('/').next().unwrap_or(program);
         let run = self.form.pointer("/shell/run").and_then(Value::as_array);
         let run = run.ok_or_else(|| format!("the command that runs {name} could not be parsed"))?;
+        if prepares(self.form) {
+            return Err("the action also changes the environment in which it would run".to_owned());
+        }
         let mut found = Vec::new();
         for part in run {
             plain(part, name, &mut found)?;
         }
         let own = |words: &&Vec<String>| words.first().is_some_and(|first| is_named(first, name));
-        let lengths: Vec<usize> = found.iter().map(Vec::len).collect();
-        if self.commands.iter().filter(own).any(|words| !lengths.contains(&(words.len() - 1))) {
+        let known =
+            |words: &Vec<String>| words.split_first().is_some_and(|(_, rest)| found.iter().any(|call| call == rest));
+        if self.commands.iter().filter(own).any(|words| !known(words)) {
             return Err(format!("{name} is also run by a script, or with variables"));
         }
         if found.is_empty() { Err(format!("{name} is not run by a command of its own")) } else { Ok(found) }
@@ -67,6 +77,9 @@ impl Script<'_> {
         {
             later.push(next);
             part = first;
+        }
+        if part.get("beside").and_then(Value::as_array).is_none_or(|beside| !beside.is_empty()) {
+            return None;
         }
         let words = part.get("words").or_else(|| part.get("raw")).and_then(Value::as_array)?;
         let texts = words.iter().map(|word| word.as_str().or_else(|| word.get("word")?.as_str()));
@@ -149,7 +162,28 @@ fn constant(word: &str) -> Option<String> {
 fn is_output(redirection: &Value) -> bool {
     let parts = redirection.as_array().map(Vec::as_slice).unwrap_or_default();
     let text = |part: &Value| part.as_str().is_some_and(|part| matches!(part, ">" | ">>" | ">&" | "&>" | "&>>"));
-    parts.first().is_some_and(|kind| kind == "file_redirect") && parts.iter().skip(1).any(text)
+    // what stands behind the sign may be another command
+    let constant = parts.iter().all(|part| !part.is_array());
+    constant && parts.first().is_some_and(|kind| kind == "file_redirect") && parts.iter().skip(1).any(text)
+}
+
+/// Whether a part of a script changes variables, names of commands or input for what comes after it, or runs a command
+/// whose name is not constant.
+fn prepares(part: &Value) -> bool {
+    match part {
+        Value::Array(parts) => {
+            let kind = parts.first().and_then(Value::as_str);
+            kind.is_some_and(|kind| CHANGES.contains(&kind)) || parts.iter().any(prepares)
+        }
+        Value::Object(fields) => {
+            let words = fields.get("words").or_else(|| fields.get("raw")).and_then(Value::as_array);
+            let first = words.and_then(|words| words.first());
+            let name = first.map(|first| first.as_str().or_else(|| first.get("word")?.as_str()));
+            let known = |name: Option<&str>| name.is_some_and(|name| !BUILTINS.split(' ').any(|word| word == name));
+            name.is_some_and(|name| !known(name)) || fields.values().any(prepares)
+        }
+        _ => false,
+    }
 }
 
 /// Whether a part of a script has such a word.
@@ -265,6 +299,11 @@ pub(crate) fn loose(words: &[String], declared: Option<&Declared>) -> Value {
     Value::Object(found)
 }
 
+/// Whether a word is a relative path and nothing else that a program could make of it.
+fn is_relative(word: &str) -> bool {
+    !word.starts_with(['/', '-', '@', '~']) && !word.contains([':', '=', ',', '@'])
+}
+
 /// A word as the value that its schema is about: a number, or a path. A list has the schema of its items.
 fn typed(word: &str, schema: Option<&Value>, folder: Option<&str>) -> Value {
     let kind = |schema: &Value| schema.get("type").and_then(Value::as_str).map(str::to_owned);
@@ -273,7 +312,7 @@ fn typed(word: &str, schema: Option<&Value>, folder: Option<&str>) -> Value {
         other => other,
     };
     let Some(schema) = schema else { return json!(word) };
-    if let (Some(folder), true) = (folder, schema.get("below").is_some() && !word.starts_with('/')) {
+    if let (Some(folder), true) = (folder, schema.get("below").is_some() && is_relative(word)) {
         return json!(format!("{}/{}", folder.trim_end_matches('/'), word.trim_start_matches("./")));
     }
     let number = word.parse::<serde_json::Number>().ok().filter(|number| number.to_string() == word);
@@ -319,6 +358,17 @@ mod tests {
             "PATH=/tmp; frob a",
             "export PATH=/tmp; frob a",
             "ls",
+            "frob a; x=ob; fr$x b",
+            "frob a; $'frob' b",
+            "HOME=/tmp/evil; frob a",
+            "export X=1; frob a",
+            "unset HOME; frob a",
+            "set -a; frob a",
+            ". ./env.sh; frob a",
+            "frob a > >(frob b)",
+            "frob a > $(frob b)",
+            "exec <&3; frob a",
+            "f() { $1 b; }; frob a",
         ] {
             assert!(calls(command).is_err(), "{command}: {:?}", calls(command));
         }
@@ -335,7 +385,7 @@ mod tests {
             arguments(&words, &row, Some("/w"))
         };
         let expected =
-            json!({"--env": "dev", "--force": true, "-n": 3, "--tag": ["a", "b"], "operands": ["/w/x", "/w/-y"]});
+            json!({"--env": "dev", "--force": true, "-n": 3, "--tag": ["a", "b"], "operands": ["/w/x", "-y"]});
         assert_eq!(of("--env=dev --force -n 3 --tag a --tag b ./x -- -y"), Ok(expected));
         for bad in ["--force=1", "--env", "-z", "--forc"] {
             assert!(of(bad).is_err(), "{bad}");

@@ -5,6 +5,9 @@ use serde_json::{Map, Value};
 
 /// Most references that are followed.
 const REFERENCES: usize = 200;
+/// Deepest nesting, and most parts, of a definition.
+const DEPTH: usize = 64;
+const PARTS: usize = 20_000;
 /// Keys under which definitions have the schema of the arguments: MCP, Anthropic, OpenAI, others.
 const SCHEMAS: [&str; 5] = ["inputSchema", "input_schema", "parameters", "parametersJsonSchema", "schema"];
 /// Methods of HTTP that an OpenAPI document describes.
@@ -89,21 +92,32 @@ fn operation(document: &Value, id: &str) -> Option<Declared> {
     Some(declared)
 }
 
-/// A value with its references to the same document replaced.
+/// A value with its references to the same document replaced; null for what is too much.
 fn resolved(value: &Value, document: &Value, budget: &mut usize) -> Value {
+    within(value, document, budget, DEPTH, &mut PARTS.clone())
+}
+
+fn within(value: &Value, document: &Value, budget: &mut usize, depth: usize, parts: &mut usize) -> Value {
+    if depth == 0 || *parts == 0 {
+        return Value::Null;
+    }
+    *parts -= 1;
     if let Some(place) = value.get("$ref").and_then(Value::as_str).and_then(|place| place.strip_prefix('#')) {
         if *budget == 0 {
             return Value::Null;
         }
         *budget -= 1;
-        return document.pointer(place).map_or(Value::Null, |found| resolved(found, document, budget));
+        return document.pointer(place).map_or(Value::Null, |found| within(found, document, budget, depth - 1, parts));
     }
     match value {
         Value::Object(fields) => {
-            let each = fields.iter().map(|(key, value)| (key.clone(), resolved(value, document, budget)));
+            let each =
+                fields.iter().map(|(key, value)| (key.clone(), within(value, document, budget, depth - 1, parts)));
             Value::Object(each.collect())
         }
-        Value::Array(all) => Value::Array(all.iter().map(|value| resolved(value, document, budget)).collect()),
+        Value::Array(all) => {
+            Value::Array(all.iter().map(|value| within(value, document, budget, depth - 1, parts)).collect())
+        }
         other => other.clone(),
     }
 }

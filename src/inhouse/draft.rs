@@ -66,7 +66,8 @@ impl Seen<'_> {
 
     fn arguments(&self, approved: &[&Value]) -> BTreeMap<String, Guess> {
         let mut seen: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
-        for (name, value) in approved.iter().filter_map(|call| call.as_object()).flatten() {
+        let given = approved.iter().filter_map(|call| call.as_object()).flatten();
+        for (name, value) in given.filter(|(_, value)| !value.is_null()) {
             seen.entry(name.clone()).or_default().push(value);
         }
         let declared = |name: &str| self.declared.as_ref().and_then(|all| all.properties.get(name));

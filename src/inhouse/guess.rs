@@ -145,7 +145,8 @@ fn list(values: &[&Value], declared: &Value) -> Guess {
 
 fn fields(values: &[&Value], declared: &Value) -> Guess {
     let mut seen: BTreeMap<&String, Vec<&Value>> = BTreeMap::new();
-    for (name, value) in values.iter().filter_map(|value| value.as_object()).flatten() {
+    let given = values.iter().filter_map(|value| value.as_object()).flatten();
+    for (name, value) in given.filter(|(_, value)| !value.is_null()) {
         seen.entry(name).or_default().push(value);
     }
     let of = |name: &str| declared.get("properties").and_then(|all| all.get(name)).unwrap_or(&Value::Null);

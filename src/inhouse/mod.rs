@@ -127,11 +127,13 @@ impl Rows {
         let file = if name.starts_with('/') { name.to_owned() } else { machine.environment.program(name)? };
         let rows: Vec<&Row> = self.rows.iter().filter(|row| row.program() == Some(file.as_str())).collect();
         let first = rows.first()?;
+        let denies = rows.iter().any(|row| row.denies());
+        let strictest = |word: Word| Word { denies, ..word };
         let form = effect::normal(action, &machine.account.home);
         let script = Script { form: &form, commands };
         let calls = match script.calls(&file) {
             Ok(calls) => calls,
-            Err(why) => return Some(first.said(Err(why))),
+            Err(why) => return Some(strictest(first.said(Err(why)))),
         };
         let folder = script.folder();
         let mut said: Option<Word> = None;
@@ -143,7 +145,7 @@ impl Rows {
                 Some(row) => row.command_word(&words, folder.as_deref(), machine),
                 None => {
                     let said = first.said(Ok(()));
-                    Word { outside: Some(format!("no row describes this subcommand of {file}")), ..said }
+                    strictest(Word { outside: Some(format!("no row describes this subcommand of {file}")), ..said })
                 }
             };
             if word.outside.is_some() {

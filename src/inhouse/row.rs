@@ -7,9 +7,12 @@ use crate::machine::{Account, Environment};
 use crate::policy::Source;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 /// Largest file of a row, in bytes.
 const LARGEST: usize = 256 * 1024;
+/// Longest file of a program that is hashed, in bytes.
+const PROGRAM: usize = 256 * 1024 * 1024;
 /// Longest arguments of a call that a row may describe, in bytes of JSON.
 const CALL: usize = 256 * 1024;
 
@@ -111,12 +114,16 @@ impl Row {
         let text: Text = toml::from_str(&source.text).map_err(|problem| wrong(problem.to_string()))?;
         let subject = subject(&text).map_err(|problem| wrong(problem.to_owned()))?;
         let arguments = Arguments::new(&text.arguments, &text.required).map_err(wrong)?;
+        let hex = |digest: &String| digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if text.digest.as_ref().is_some_and(|digest| !hex(digest)) {
+            return Err(wrong("'digest' is the SHA-256 of the file: 64 hexadecimal digits".to_owned()));
+        }
         let row = Self {
             file: source.file.clone(),
             subject,
             does: text.does.map(Does::effect),
             denies: text.outside == Outside::Deny,
-            digest: text.digest,
+            digest: text.digest.map(|digest| digest.to_lowercase()),
             arguments,
         };
         for (number, example) in text.examples.iter().enumerate() {
@@ -157,6 +164,11 @@ impl Row {
     pub(super) fn is_about_tool(&self, of: Option<&str>, name: &str) -> bool {
         matches!(&self.subject, Subject::Tool { server, tool }
             if tool == name && (server.is_none() || server.as_deref() == of))
+    }
+
+    /// Whether it denies what it does not describe.
+    pub(super) fn denies(&self) -> bool {
+        self.denies
     }
 
     /// The path of its program.
@@ -251,12 +263,18 @@ impl Row {
     fn is_the_same_file(&self, Machine { environment, account }: Machine<'_>) -> Result<(), String> {
         let Some(path) = self.program() else { return Ok(()) };
         match &self.digest {
-            Some(digest) if environment.file_digest(path).as_ref() == Some(digest) => Ok(()),
+            Some(digest) if sha256(environment, path).as_ref() == Some(digest) => Ok(()),
             Some(_) => Err(format!("{path} is not the file whose digest the row has")),
             None if is_fixed(path, environment, account) => Ok(()),
             None => Err(format!("the account can change {path}; add its digest to the row")),
         }
     }
+}
+
+/// SHA-256 of a file, hexadecimal; `None` if it cannot be read.
+fn sha256(environment: &Environment, path: &str) -> Option<String> {
+    let content = environment.read_script(path, PROGRAM).ok()?;
+    Some(crate::hex(&Sha256::digest(&content)))
 }
 
 /// Whether the account can neither write a file nor put another one in its place.

@@ -21,13 +21,15 @@ const KEYWORDS: [(&str, &str); 5] = [
     ("number", "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf"),
     ("array", "items prefixItems minItems maxItems uniqueItems"),
     ("object", "properties required additionalProperties"),
-    ("", "type enum const anyOf oneOf not title description default"),
+    ("", "type enum const anyOf oneOf title description default"),
 ];
 const FORMATS: &str = "date time date-time email uuid uri ipv4 ipv6 hostname text";
 /// Deepest nesting of a schema.
 const DEPTH: usize = 16;
 /// Largest compiled pattern, in bytes.
 const PATTERN: usize = 1 << 20;
+/// Most characters of what is said about one argument.
+const SAID: usize = 240;
 /// Most characters of a pattern that an error shows.
 const PATTERN_SHOWN: usize = 80;
 /// Most arguments that an error names.
@@ -88,6 +90,7 @@ impl Arguments {
 
 /// The problem of one argument, without its value: that may be a secret, or long.
 fn said(problem: &ValidationError<'_>) -> String {
+    let shortened = |text: String| text.chars().take(SAID).collect::<String>();
     let place = problem.instance_path().to_string();
     let name = place.trim_start_matches('/').replace('/', ".");
     let says = match problem.kind() {
@@ -100,10 +103,7 @@ fn said(problem: &ValidationError<'_>) -> String {
         }
         _ => problem.masked_with("the value").to_string(),
     };
-    match name.is_empty() {
-        true => says,
-        false => format!("{name}: {says}"),
-    }
+    shortened(if name.is_empty() { says } else { format!("{name}: {says}") })
 }
 
 /// The schema with a type, whole patterns and closed objects; an error names the argument.
@@ -128,7 +128,7 @@ fn strict(schema: &Value, name: &str, depth: usize) -> Result<Value, String> {
         let inner = |value: &Value, part: &str| strict(value, &format!("{name}.{part}"), depth - 1);
         let stricter = match (keyword.as_str(), value) {
             ("pattern", Value::String(pattern)) => json!(whole(pattern)),
-            ("items" | "additionalProperties" | "not", Value::Object(_)) => inner(value, keyword)?,
+            ("items" | "additionalProperties", Value::Object(_)) => inner(value, keyword)?,
             ("prefixItems" | "anyOf" | "oneOf", Value::Array(all)) => {
                 json!(all.iter().map(|one| inner(one, keyword)).collect::<Result<Vec<_>, _>>()?)
             }
@@ -146,7 +146,17 @@ fn strict(schema: &Value, name: &str, depth: usize) -> Result<Value, String> {
         None if !known => return wrong("say its type, or which values it may have".to_owned()),
         _ => {}
     }
-    if found.contains_key("properties") || found.get("type").is_some_and(|kind| kind == "object") {
+    let may_be = |found: &Map<String, Value>, kind: &str| match found.get("type") {
+        Some(Value::Array(all)) => all.iter().any(|one| one == kind),
+        other => other.is_some_and(|one| one == kind),
+    };
+    if may_be(&found, "array") && !found.contains_key("items") {
+        if !found.contains_key("prefixItems") {
+            return wrong("say what its items are".to_owned());
+        }
+        found.insert("items".to_owned(), json!(false));
+    }
+    if found.contains_key("properties") || may_be(&found, "object") {
         found.entry("additionalProperties").or_insert(json!(false));
     }
     Ok(Value::Object(found))
@@ -222,14 +232,14 @@ fn keyword<'a>(
     };
     let list = given.join(", ");
     let (test, says): (Test, String) = match path.as_str().rsplit('/').next() {
-        Some("below") => (text::is_below, format!("the value is no path below {list}")),
-        Some("hosts") => (text::is_of_host, format!("the value is no address of {list}")),
-        Some("domains") => (text::is_of_domain, format!("the value is no address of mail of {list}")),
+        Some("below") => (text::is_below, format!("the value is not a path below {list}")),
+        Some("hosts") => (text::is_of_host, format!("the value is not an address of {list}")),
+        Some("domains") => (text::is_of_domain, format!("the value is not an email address of {list}")),
         Some("like") => (text::is_like, format!("the value is not of the kind of {list}")),
         Some("statement") if list == "condition" => {
-            (text::is_statement_of, "the value is no condition on the rows of one table".to_owned())
+            (text::is_statement_of, "the value is not a condition on the rows of one table".to_owned())
         }
-        Some("statement") => (text::is_statement_of, "the value is no statement that only reads".to_owned()),
+        Some("statement") => (text::is_statement_of, "the value is not a read-only statement".to_owned()),
         _ => return Err(ValidationError::custom("unknown keyword")),
     };
     Ok(Box::new(Own { test, given, says }))
@@ -255,6 +265,8 @@ mod tests {
             ("a = { below = ['data'] }", "absolute paths"),
             ("a = { properties = { b = { maxium = 5 } } }", "arguments.a.b: unknown keyword 'maxium'"),
             ("a = { items = { enum = ['x'] }, additionalProperties = true }", "is false or a schema"),
+            ("a = { type = 'array' }", "say what its items are"),
+            ("a = { not = { const = 1 } }", "unknown keyword 'not'"),
         ] {
             let found = of(text).err().unwrap_or_default();
             assert!(found.contains(problem), "{text}: {found}");

@@ -6,11 +6,12 @@ use crate::untrusted::visible;
 use url::Url;
 
 /// Signs of code, markup and patterns, none of which belongs to plain words.
-const CODE: [&str; 7] = ["`", "$(", "${", "|", "\\", "{{", "://"];
+const CODE: [&str; 10] = ["`", "$(", "${", "|", "\\", "{{", "://", "{%", "#{", "www."];
 
 /// Whether a text is words: no address, path, option, code or statement, and nothing invisible.
 pub(super) fn is_plain(text: &str) -> bool {
     let shown = text.replace(['\n', '\t'], " ");
+    let pieces = || shown.split(|c: char| c.is_whitespace() || "\"'=,;()[]".contains(c));
     let mail = |word: &str| {
         word.split_once('@').is_some_and(|(name, host)| {
             name.ends_with(|c: char| c.is_alphanumeric()) && host.trim_end_matches(['.', ',']).contains('.')
@@ -18,6 +19,12 @@ pub(super) fn is_plain(text: &str) -> bool {
     };
     let path = |word: &str| word.starts_with('/') && word.len() > 1 || word.starts_with("~/") || word.contains("../");
     let words = || shown.split_whitespace();
+    let option = |piece: &str| piece.strip_prefix("--").is_some_and(|rest| rest.starts_with(char::is_alphabetic));
+    let variable = |piece: &str| {
+        piece.match_indices('$').any(|(at, _)| {
+            piece.get(at + 1..).is_some_and(|rest| rest.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+        })
+    };
     let markup = |(at, _): (usize, &str)| {
         shown.get(at + 1..).is_some_and(|rest| rest.starts_with(|c: char| c.is_alphabetic() || "/!?".contains(c)))
     };
@@ -26,12 +33,17 @@ pub(super) fn is_plain(text: &str) -> bool {
         && !shown.match_indices('<').any(markup)
         && !shown.trim_start().starts_with('-')
         && !is_statement(&shown)
-        && !words().any(|word| mail(word) || path(word))
+        && !words().any(mail)
+        && !pieces().any(|piece| path(piece) || option(piece) || variable(piece))
+        && !shown.starts_with('=')
 }
 
 /// Whether words are a statement of a database rather than a sentence that begins like one.
 fn is_statement(text: &str) -> bool {
-    shape::is_statement(text) && (sql::parses(text) || text.contains([';', '*', '=']) || text.contains("--"))
+    let begins = |part: &str| {
+        shape::is_statement(part) && (sql::parses(part) || part.contains(['*', '=']) || part.contains("--"))
+    };
+    text.split([';', '\'']).any(begins) || shape::is_statement(text) && text.contains(';')
 }
 
 /// Whether a text is an absolute path in one of these folders, by its letters.
@@ -40,7 +52,8 @@ pub(super) fn is_below(text: &str, folders: &[String]) -> bool {
     let parts: Vec<&str> = text.split('/').skip(1).collect();
     let clean = text.starts_with('/') && visible(text) == text && !text.contains(['*', '?', '[', '$', '`', '\\', '%']);
     clean
-        && parts.iter().all(|part| !part.is_empty() && !matches!(*part, "." | ".."))
+        && !text.contains(';')
+        && parts.iter().all(|part| !part.is_empty() && !part.starts_with('-') && !matches!(*part, "." | ".."))
         && folders.iter().any(|folder| {
             let rest = text.strip_prefix(folder.trim_end_matches('/'));
             rest.is_some_and(|rest| rest.starts_with('/'))
@@ -52,13 +65,17 @@ pub(super) fn is_below(text: &str, folders: &[String]) -> bool {
 pub(super) fn is_of_host(text: &str, hosts: &[String]) -> bool {
     let Ok(url) = Url::parse(text) else { return false };
     // programs disagree on what these are part of
-    let odd = text.contains(['\\', '@', ' ', '\t', '\n', '\r']) || visible(text) != text;
+    let named = text
+        .split_once("://")
+        .is_some_and(|(_, rest)| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '['));
+    let odd = !named || text.contains(['\\', '@', '$', '`', ' ', '\t', '\n', '\r']) || visible(text) != text;
     let Some(host) = url.host_str().filter(|_| !odd && url.username().is_empty()) else { return false };
     let host = host.trim_end_matches('.');
     hosts.iter().any(|given| {
         let (scheme, given) = given.split_once("://").unwrap_or(("https", given));
         let (given, port) = given.rsplit_once(':').map_or((given, None), |(host, port)| (host, port.parse().ok()));
-        url.scheme() == scheme && url.port() == port && is_named(host, given)
+        let ports = port == url.port() || port.is_some() && port == url.port_or_known_default();
+        url.scheme() == scheme && ports && is_named(host, given)
     })
 }
 
@@ -66,7 +83,10 @@ pub(super) fn is_of_host(text: &str, hosts: &[String]) -> bool {
 pub(super) fn is_of_domain(text: &str, domains: &[String]) -> bool {
     let plain = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte));
     text.split_once('@').is_some_and(|(name, host)| {
-        let address = !name.is_empty() && plain(name) && plain(host) && !shape::is_switch(name);
+        let address = name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && plain(name)
+            && plain(host)
+            && !shape::is_switch(name);
         address && domains.iter().any(|given| is_named(host, given.trim_start_matches('@')))
     })
 }
@@ -89,7 +109,7 @@ pub(super) fn is_like(text: &str, given: &[String]) -> bool {
     given.iter().any(|value| value == text || shape::is_alike(value, text))
 }
 
-/// The table of which a condition is one.
+/// Placeholder table for a condition.
 const TABLE: &str = "agrail_rows";
 
 /// Whether a text is a database statement that only reads, or a condition on the rows of one table.
@@ -99,17 +119,22 @@ pub(super) fn is_statement_of(text: &str, kinds: &[String]) -> bool {
 
 /// Whether a text is a condition on the rows of one table: it reads nothing but columns of that table.
 fn is_condition(text: &str) -> bool {
-    let statement = format!("SELECT * FROM {TABLE} WHERE ({text})");
     let own = |name: &str| name.split('.').next() == Some(TABLE);
-    !text.contains([';', '#'])
-        && !text.contains("--")
-        && !text.contains("/*")
-        && only_reads(&statement)
-        && sql::extract_effects(&statement).iter().all(|effect| own(effect.target.name()))
+    // what closes a parenthesis that it has not opened does not parse without one
+    let statements = [format!("SELECT * FROM {TABLE} WHERE ({text})"), format!("SELECT * FROM {TABLE} WHERE {text}")];
+    !text.contains(';')
+        && statements.iter().all(|statement| {
+            only_reads(statement) && sql::extract_effects(statement).iter().all(|effect| own(effect.target.name()))
+        })
 }
 
 /// Whether a text is a database statement that only reads.
 pub(super) fn only_reads(text: &str) -> bool {
+    // databases disagree on where a comment or a quoted text ends
+    let one = text.trim_end().strip_suffix(';').unwrap_or(text);
+    if one.contains([';', '#', '$', '\r', '\\', '`']) || one.contains("--") || one.contains("/*") {
+        return false;
+    }
     let effects = sql::extract_effects(text);
     // `SELECT 1` reads no table
     let selects = text.trim_start().get(..6).is_some_and(|first| first.eq_ignore_ascii_case("select"));
@@ -148,6 +173,12 @@ mod tests {
             "<img src=x>",
             "a\u{200b}b",
             "a\u{1b}[2J",
+            "see (/etc/shadow)",
+            "file=/etc/shadow",
+            "read $HOME/x",
+            "www.evil.example/x",
+            "x --force",
+            "x'; DROP TABLE users",
         ] {
             assert!(!is_plain(bad), "{bad}");
         }
@@ -213,6 +244,9 @@ mod tests {
         assert!(only_reads("SELECT 1"));
         for bad in [
             "SELECT 1; DELETE FROM t",
+            "SELECT a FROM t --\r; DELETE FROM u",
+            "SELECT a FROM t WHERE b = 1 --1 INTO OUTFILE '/x'",
+            "SELECT a FROM t /*M!100100 ; DROP TABLE u */",
             "DELETE FROM t",
             "SELECT 1; DROP TABLE t",
             "SELECT * INTO OUTFILE '/tmp/x' FROM t",
@@ -232,6 +266,8 @@ mod tests {
             "a IN (SELECT b FROM users)",
             "1=1); DROP TABLE t",
             "1=1 -- x",
+            "1=1) OR (1=1",
+            "a = $x$) UNION SELECT * FROM users WHERE (1=1 OR b = $x$",
             "pg_sleep(10) IS NULL",
             "",
         ] {

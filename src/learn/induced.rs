@@ -34,9 +34,10 @@ pub(super) fn report(
     who: &str,
     name: &str,
 ) -> Result<Entry, FeedbackError> {
-    let unknown = |why| FeedbackError::NoTarget { id: id.to_owned(), why };
+    let unknown =
+        || FeedbackError::NoTarget { id: id.to_owned(), why: "names no target that could be recognised again" };
     if record.events.is_empty() {
-        return Err(unknown("names no target that could be recognised again"));
+        return Err(unknown());
     }
     let example = example(id, record, who);
     let rules = rules(memory)?;
@@ -55,14 +56,13 @@ pub(super) fn report(
             best = Some((Arc::clone(entry), wider, rank));
         }
     }
-    let (entry, condition) = match best {
+    let (mut entry, mut condition) = match best {
         Some((entry, condition, _)) => (Some(version(&entry)), condition),
         None => (None, Condition::of(example.clone(), &honest)),
     };
     if condition.patterns.is_empty() {
-        return Err(unknown("names no target that could be recognised again"));
+        return Err(unknown());
     }
-    let (mut entry, mut condition) = (entry, condition);
     let source = format!("feedback:{name}:{id}");
     let mut replaced = BTreeSet::new();
     let named: Vec<&Arc<Entry>> =
@@ -83,14 +83,12 @@ pub(super) fn report(
             condition = merged;
         }
     }
-    let mut note = None;
-    if let Some(count) = covers_most(memory, &condition)? {
-        note = Some(format!("no wider rule: it would cover {count}"));
+    let exact = Condition::exactly(example);
+    let most = covers_most(memory, &condition)?.filter(|_| !exact.patterns.is_empty());
+    let note = most.map(|count| format!("no wider rule: it would cover {count}"));
+    if note.is_some() {
         replaced.clear();
-        (entry, condition) = (None, Condition::exactly(example));
-        if condition.patterns.is_empty() {
-            return Err(unknown("names no target that could be recognised again"));
-        }
+        (entry, condition) = (None, exact);
     }
     // only when the new rule is on disk do the old ones go
     let of = Of { key: &record.key, project: Some(&record.agent), who, note };

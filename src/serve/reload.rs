@@ -169,7 +169,7 @@ fn weaker_guard(old: &Live, new: &Live) -> Vec<&'static str> {
         (reports(new) < reports(old), "the memory holds fewer reports of operators"),
         (is.similarity > was.similarity || is.neighbours < was.neighbours, "the memory recalls less"),
         (is.learning != was.learning, "the memory learns from other episodes"),
-        (old.guard.rows() != new.guard.rows(), "the rows about in-house tools are others"),
+        (old.guard.rows() != new.guard.rows(), "the rows about in-house tools have changed"),
         (folder(old) != folder(new), "the audit log is in another folder"),
     ])
 }

@@ -90,7 +90,7 @@ impl Condition {
             for other in others {
                 narrower = narrower.without(other, record);
             }
-            if narrower.patterns.iter().any(|pattern| pair.every == *pattern) {
+            if narrower.patterns.contains(&pair.every) {
                 narrower.patterns.retain(|pattern| *pattern != pair.every);
                 narrower.patterns.push(pair.only.clone());
             }

