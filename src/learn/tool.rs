@@ -61,7 +61,7 @@ impl Memory {
     /// wherever; those in the memory itself are added. `definition`: a document that describes the tool.
     ///
     /// # Errors
-    /// [`ToolError`]
+    /// If the memory cannot be read, several servers have such a tool, or nothing is known of it.
     pub fn draft_tool(
         &self,
         tool: &str,
@@ -85,7 +85,7 @@ impl Memory {
     /// with; if there are none, what all approved ones begin with. `help`: its help text.
     ///
     /// # Errors
-    /// [`ToolError`]
+    /// If the memory cannot be read, the program was run with several subcommands, or nothing is known of it.
     pub fn draft_program(
         &self,
         path: &str,
