@@ -76,8 +76,7 @@ impl<'a> Known<'a> {
         if let Some(word) =
             word.as_mut().filter(|word| self.fetches && !word.paths.is_empty() && word.outside.is_none())
         {
-            let why =
-                "the same action fetches something, which may be what it is given; run it in an action of its own";
+            let why = "the same action fetches something and may pass it to this command; run the command in an action of its own";
             word.outside = Some(format!("{} does not describe this call: {why}", word.file));
         }
         self.runs.borrow_mut().insert(name.to_owned(), word.clone());

@@ -1,8 +1,8 @@
 //! The commands of a script that run one program, as the arguments of its row.
 //!
 //! 1. Each option is an argument with its own name (`--env`, `-v`). It takes the next word, or what follows `=`, unless its
-//!    schema has the type boolean. An option that is given several times, or whose schema has the type array, is a list. All other words are the argument
-//!    `operands`, a list. A relative path whose schema has `below` is one in the working directory.
+//!    schema has the type boolean. An option that is given several times, or whose schema has the type array, is a list. All
+//!    other words are the argument `operands`, a list. A relative path whose schema has `below` is one in the working directory.
 //! 2. Nothing is guessed. The program must stand at the beginning of a command of its own: not behind a pipe, in a wrapper,
 //!    loop or function, with input from a file, with variables of its own, or with a word that the shell replaces.
 
@@ -162,7 +162,7 @@ fn constant(word: &str) -> Option<String> {
 fn is_output(redirection: &Value) -> bool {
     let parts = redirection.as_array().map(Vec::as_slice).unwrap_or_default();
     let text = |part: &Value| part.as_str().is_some_and(|part| matches!(part, ">" | ">>" | ">&" | "&>" | "&>>"));
-    // what stands behind the sign may be another command
+    // the target may itself be a command, such as `> >(...)`
     let constant = parts.iter().all(|part| !part.is_array());
     constant && parts.first().is_some_and(|kind| kind == "file_redirect") && parts.iter().skip(1).any(text)
 }

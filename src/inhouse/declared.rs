@@ -92,9 +92,10 @@ fn operation(document: &Value, id: &str) -> Option<Declared> {
     Some(declared)
 }
 
-/// A value with its references to the same document replaced; null for what is too much.
+/// A value with its references to the same document replaced. What is nested too deeply, or beyond the budget, becomes null.
 fn resolved(value: &Value, document: &Value, budget: &mut usize) -> Value {
-    within(value, document, budget, DEPTH, &mut PARTS.clone())
+    let mut parts = PARTS;
+    within(value, document, budget, DEPTH, &mut parts)
 }
 
 fn within(value: &Value, document: &Value, budget: &mut usize, depth: usize, parts: &mut usize) -> Value {

@@ -1,7 +1,7 @@
 //! The draft of a row: a TOML text for a person to read and change.
 
 use super::declared::Declared;
-use super::guess::{ALWAYS, Guess, declared_only, guess};
+use super::guess::{ALWAYS, Guess, declared_only, distinct, guess};
 use super::row::{Row, Subject};
 use crate::policy::Source;
 use serde_json::{Map, Value};
@@ -79,13 +79,14 @@ impl Seen<'_> {
             .collect()
     }
 
-    /// The arguments that every call has, unless the tool declares what stands for one that is left out.
+    /// The arguments that every call has, except those for which the tool declares a default.
     fn required(&self, approved: &[&Value]) -> Vec<String> {
         let mut always: Option<Vec<String>> = None;
         for call in approved.iter().filter_map(|call| call.as_object()) {
+            let has = |name: &String| call.get(name).is_some_and(|value| !value.is_null());
             always = Some(match always {
-                None => call.keys().cloned().collect(),
-                Some(always) => always.into_iter().filter(|name| call.contains_key(name)).collect(),
+                None => call.keys().filter(|name| has(name)).cloned().collect(),
+                Some(always) => always.into_iter().filter(has).collect(),
             });
         }
         let keeps = |name: &String| match &self.declared {
@@ -177,16 +178,6 @@ impl Seen<'_> {
 pub(crate) fn describes(text: &str, arguments: &Value) -> bool {
     let source = Source { file: String::new(), text: text.to_owned(), examples: None };
     Row::parse(&source).is_ok_and(|row| row.describes(arguments).is_ok())
-}
-
-fn distinct(values: &[&Value]) -> Vec<Value> {
-    let mut found: Vec<Value> = Vec::new();
-    for value in values {
-        if !found.contains(value) {
-            found.push((*value).clone());
-        }
-    }
-    found
 }
 
 /// The keywords of a schema, one per line.

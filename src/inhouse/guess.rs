@@ -88,7 +88,8 @@ pub(super) fn declared_only(declared: &Value) -> Map<String, Value> {
     kept.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-fn distinct(values: &[&Value]) -> Vec<Value> {
+/// The values, each once.
+pub(super) fn distinct(values: &[&Value]) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::new();
     for value in values {
         if !found.contains(value) {
