@@ -11,7 +11,7 @@
 use super::feedback::{FeedbackError, Record};
 use crate::memory::{Entry, Key, LearnedCheck, Memory, MemoryError, Ruling, TRIGGERS, Trigger};
 use crate::reason::rules::INCIDENT;
-use crate::shape::{Condition, Event, Example, Honest, Literal, Pattern, Recorded, Slot};
+use crate::shape::{Condition, Event, Example, Honest, Literal, Pattern, Recorded, Slot, told};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -25,6 +25,8 @@ const SHAPE: &str = "shape";
 const ABOVE: &str = "shape above";
 /// Class of the trigger of a rule with more patterns than an entry has triggers.
 const ANY: &str = "any";
+/// Trigger of the rules with a reason, which recall by meaning chooses from.
+pub(crate) const WITH_REASON: (&str, &str) = (SHAPE, "with a reason");
 
 /// Learns a report under the name of a check.
 pub(super) fn report(
@@ -182,14 +184,16 @@ fn triggers(patterns: &[Pattern]) -> Vec<Trigger> {
         }
     }
     let anchored = patterns.iter().all(|pattern| pattern.anchor().is_some());
-    if found.len() > TRIGGERS || !anchored {
+    // one is left for the reasons
+    if found.len() >= TRIGGERS || !anchored {
         return vec![Trigger { verb: SHAPE.to_owned(), class: ANY.to_owned() }];
     }
     found.into_iter().collect()
 }
 
 fn example(id: &str, record: &Record, who: &str) -> Example {
-    Example { verdict: id.to_owned(), by: who.to_owned(), events: record.events.clone() }
+    let told = record.action.as_ref().map(told).unwrap_or_default();
+    Example { verdict: id.to_owned(), by: who.to_owned(), events: record.events.clone(), told, reason: None }
 }
 
 /// What the actions on record did that passed and that nobody reported, neither these nor the same action at another time.
@@ -255,7 +259,9 @@ pub(super) fn keep(
     let sentence = condition.sentence();
     let note = note.map(|note| format!("; {note}")).unwrap_or_default();
     let sentence = sentence.get(..sentence.floor_char_boundary(SENTENCE)).unwrap_or_default();
-    let definition = format!("{said}: {sentence} ({reports}{note})");
+    let reasons = condition.reasons().into_iter().take(REASONS).collect::<Vec<_>>().join("; ");
+    let why = if reasons.is_empty() { String::new() } else { format!(" (\"{reasons}\")") };
+    let definition = format!("{said}{why}: {sentence} ({reports}{note})");
     let check = LearnedCheck {
         category: "integrity".to_owned(),
         name: name.to_owned(),
@@ -267,10 +273,15 @@ pub(super) fn keep(
     let own = crate::digest([serde_json::to_vec(&condition.examples.first()).unwrap_or_default()]);
     let own = own.get(..8).unwrap_or_default();
     let key = Key { natural: format!("{name}: {} (rule {own})", key.natural), command: key.command.clone() };
-    let triggers = triggers(&condition.patterns);
+    let mut triggers = triggers(&condition.patterns);
+    if !condition.reasons().is_empty() {
+        triggers.push(Trigger { verb: WITH_REASON.0.to_owned(), class: WITH_REASON.1.to_owned() });
+    }
     let project = project.cloned();
     Ok(memory.rule(Ruling { entry, key, check, triggers, condition, principal: who.to_owned(), project, source })?)
 }
 
+/// Most reasons of reporters that a rule's sentence shows.
+const REASONS: usize = 2;
 /// Most bytes of a rule's sentence.
 const SENTENCE: usize = 600;

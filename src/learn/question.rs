@@ -82,6 +82,12 @@ fn told<'r>(pair: &'r Pair, record: &'r [DecisionRecord]) -> impl Iterator<Item 
     asked.filter_map(|decision| {
         let Recorded { events } = serde_json::from_str(&decision.record).ok()?;
         let told = events.iter().any(|event| pair.tells(event)) && !events.iter().any(|event| pair.only.matches(event));
-        told.then(|| Example { verdict: decision.id.clone(), by: String::new(), events })
+        told.then(|| Example {
+            verdict: decision.id.clone(),
+            by: String::new(),
+            events,
+            told: String::new(),
+            reason: None,
+        })
     })
 }

@@ -1,6 +1,7 @@
 //! A condition with the examples behind it.
 
 use super::{Event, Family, Honest, Literal, Pattern, Slot, induce, of};
+use crate::clock::now_ms;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,6 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const MANY: usize = 3;
 /// Most reports of one person that count.
 const OF_ONE: usize = 3;
+/// How long a report counts, in milliseconds: a year. Then the rule asks again, unless it was confirmed.
+const COUNTS: i64 = 365 * 86_400_000;
 /// Most examples, and most counterexamples, that a condition keeps.
 const EXAMPLES: usize = 32;
 /// Most words of an exception that a sentence shows.
@@ -22,6 +25,12 @@ pub struct Example {
     pub by: String,
     /// What it did.
     pub events: Vec<Event>,
+    /// What it told in words. Absent in rules of earlier releases.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) told: String,
+    /// What the reporter said was wrong with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
 }
 
 /// What a recorded decision says of the action.
@@ -51,6 +60,14 @@ pub struct Condition {
     /// The facts about which a person has answered how far it reaches.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub settled: BTreeSet<Literal>,
+}
+
+impl Example {
+    /// When the action was decided, in milliseconds since 1970: the time in the id of its verdict.
+    fn made_ms(&self) -> Option<i64> {
+        let id = ulid::Ulid::from_string(&self.verdict).ok()?;
+        i64::try_from(id.timestamp_ms()).ok()
+    }
 }
 
 impl Condition {
@@ -248,10 +265,11 @@ impl Condition {
         })
     }
 
-    /// The reports that count: the same action once, and of one person no more than [`OF_ONE`].
+    /// The reports that count: the same action once, of one person no more than [`OF_ONE`], and none older than [`COUNTS`].
     fn support(&self) -> u64 {
         let mut of: BTreeMap<&str, Vec<&[Event]>> = BTreeMap::new();
-        for example in &self.examples {
+        let since = now_ms().saturating_sub(COUNTS);
+        for example in self.examples.iter().filter(|example| example.made_ms().is_none_or(|made| made >= since)) {
             let own = of.entry(&example.by).or_default();
             if own.len() < OF_ONE && !own.contains(&example.events.as_slice()) {
                 own.push(&example.events);
@@ -282,6 +300,17 @@ impl Condition {
             ways *= (all - chosen) as f64 / (chosen + 1) as f64;
         }
         tail / 2.0_f64.powi(i32::try_from(all).unwrap_or(i32::MAX)) <= 0.05
+    }
+
+    /// What reporters said was wrong, each reason once.
+    pub(crate) fn reasons(&self) -> Vec<&str> {
+        let mut found: Vec<&str> = Vec::new();
+        for reason in self.examples.iter().filter_map(|example| example.reason.as_deref()) {
+            if !found.contains(&reason) {
+                found.push(reason);
+            }
+        }
+        found
     }
 
     /// Whether it covers an action on record, from the JSON text of its record.
@@ -361,6 +390,7 @@ fn covered(pattern: &Pattern) -> String {
             if values.is_empty() { name } else { format!("{name}, with {values}") }
         }
         Family::Mention => format!("{} {}", does.unwrap_or("act on"), list(Slot::Word)),
+        Family::Said => format!("say '{}'", list(Slot::Value)),
         Family::Command | Family::Plain => {
             let first: Vec<&str> = all(Slot::First);
             let pairs = all(Slot::Pair);
@@ -384,5 +414,45 @@ impl Pattern {
         let order =
             [Slot::At, Slot::Below, Slot::Value, Slot::Named, Slot::Tool, Slot::Program, Slot::Ends, Slot::Word];
         order.iter().find_map(|slot| self.literals.iter().rev().find(|literal| literal.0 == *slot))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rule that four people reported so many days ago.
+    fn reported(days: i64) -> Condition {
+        let event = |word: &str| Event {
+            family: Family::Command,
+            literals: BTreeSet::from([
+                Literal(Slot::Program, "shipctl".to_owned()),
+                Literal(Slot::Word, word.to_owned()),
+            ]),
+            spreads: false,
+            more: false,
+        };
+        let made = u64::try_from(now_ms() - days * 86_400_000).unwrap_or_default();
+        let example = |(number, by): (u128, &str)| Example {
+            verdict: ulid::Ulid::from_parts(made, number).to_string(),
+            by: by.to_owned(),
+            events: vec![event(by)],
+            told: String::new(),
+            reason: None,
+        };
+        let literals = BTreeSet::from([Literal(Slot::Program, "shipctl".to_owned())]);
+        Condition {
+            patterns: vec![Pattern::new(Family::Command, literals)],
+            examples: (0..).zip(["ann", "ben", "cem", "dan"]).map(example).collect(),
+            ..Condition::default()
+        }
+    }
+
+    #[test]
+    fn old_reports_no_longer_deny() {
+        assert!(reported(1).is_firm() && reported(300).is_firm());
+        let old = reported(400);
+        assert!(!old.is_firm() && old.matches(&old.examples.iter().flat_map(|e| e.events.clone()).collect::<Vec<_>>()));
+        assert!(Condition { confirmed: true, ..old }.is_firm());
     }
 }

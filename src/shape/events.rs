@@ -2,7 +2,8 @@
 
 use super::{Event, Family, Literal, Slot, words};
 use crate::action::Action;
-use crate::effect::{Kind, UNKNOWN_SPAN, Verb, sql, tool_call};
+use crate::effect::table::Table;
+use crate::effect::{Effect, Kind, UNKNOWN_SPAN, Verb, sql, tool_call};
 use crate::policy::EffectFacts;
 use std::collections::{BTreeSet, HashSet};
 
@@ -34,26 +35,40 @@ pub(crate) fn group(verb: Verb) -> &'static str {
 pub(crate) fn events(action: &Action, queries: &[EffectFacts], commands: &[Vec<String>]) -> Vec<Event> {
     let mut found = Vec::new();
     if let Action::ToolCall { server, tool, arguments } = action {
-        let (literals, more) = words::call(server.as_deref(), tool, arguments);
-        found.push(Event { family: Family::Call, literals, spreads: false, more });
+        let (mut literals, more) = words::call(server.as_deref(), tool, arguments);
         let texts = tool_call::strings(arguments);
         let (verb, _) = tool_call::class(tool);
+        let statements = texts.iter().filter(|text| is_statement(text));
+        let effects: Vec<Effect> = statements.flat_map(|text| sql::extract_effects(text)).collect();
+        // a tool that runs a statement does what the statement does
+        if verb == Verb::Call && !effects.is_empty() && effects.iter().all(|effect| is_read(effect.verb)) {
+            literals.remove(&Literal(Slot::Does, ACT.to_owned()));
+        }
+        found.push(Event { family: Family::Call, literals, spreads: false, more });
         found.extend(texts.iter().filter_map(|text| relative(verb, text)));
-        let effects = texts.iter().filter(|text| is_statement(text)).flat_map(|text| sql::extract_effects(text));
-        found.extend(effects.filter_map(|effect| {
+        found.extend(effects.into_iter().filter_map(|effect| {
             let kind = effect.target.kind();
             thing(effect.verb, &effect.operation, kind, effect.target.name())
         }));
     }
+    if let Action::Message { text } = action {
+        found.extend(words::message(text));
+    }
+    let mut acts = false;
     for words in commands {
         if let Some((mut literals, more)) = words::command(words) {
             let program = super::of(&literals, Slot::Program).next().unwrap_or_default();
             let own: Vec<&EffectFacts> = queries.iter().filter(|query| query.program == program).collect();
             let files = !own.is_empty() && own.iter().all(|q| q.kind == Kind::Path && q.verb != Verb::Unknown);
             let family = if files { Family::Plain } else { Family::Command };
-            if own.iter().any(|query| !is_look(query.verb)) {
+            // of a program that nobody knows, the subcommand tells whether it only looks
+            let unknown =
+                own.iter().all(|query| query.verb == Verb::Unknown) && Table::shipped().row(program).is_none();
+            let guessed = unknown && !words::looks(words);
+            if guessed || own.iter().any(|query| !is_look(query.verb)) {
                 literals.insert(Literal(Slot::Does, ACT.to_owned()));
             }
+            acts |= guessed;
             found.push(Event { family, literals, spreads: false, more });
         }
     }
@@ -66,7 +81,7 @@ pub(crate) fn events(action: &Action, queries: &[EffectFacts], commands: &[Vec<S
             _ => {}
         }
     }
-    let mention = mention(queries, &found);
+    let mention = mention(queries, &found, acts);
     let mut seen = HashSet::new();
     mention.into_iter().chain(found).filter(|event| seen.insert(event.clone())).collect()
 }
@@ -80,8 +95,7 @@ fn is_general(name: &str, commands: &[Vec<String>]) -> bool {
 /// An effect on a path.
 fn place(query: &EffectFacts) -> Option<Event> {
     let path = query.constant_part();
-    let inner = path.contains("/.git/") || path.ends_with("/.git");
-    if query.unresolved || query.verb == Verb::Unknown || inner || path.contains(UNKNOWN_SPAN) {
+    if query.unresolved || query.verb == Verb::Unknown || is_inner(path) || path.contains(UNKNOWN_SPAN) {
         return None;
     }
     let mut literals = BTreeSet::from([
@@ -103,6 +117,11 @@ fn place(query: &EffectFacts) -> Option<Event> {
     }
     let spreads = query.recursive || query.is_prefix || query.verb == Verb::Move;
     Some(Event { family: Family::Place, literals, spreads, more: false })
+}
+
+/// Whether a path is that of what a repository keeps of itself.
+fn is_inner(path: &str) -> bool {
+    path.contains("/.git/") || path.ends_with("/.git")
 }
 
 /// The literals of the last part of a path.
@@ -148,6 +167,8 @@ fn thing(verb: Verb, operation: &str, kind: Kind, name: &str) -> Option<Event> {
         _ => None,
     };
     literals.extend(table.map(|table| Literal(Slot::At, table.to_owned())));
+    let column = name.rsplit('.').next().filter(|_| kind == Kind::Column);
+    literals.extend(column.map(|column| Literal(Slot::Named, column.to_owned())));
     // the schema of a table
     if let (Kind::Table | Kind::Column, Some((above, _))) = (kind, name.rsplit_once('.')) {
         let above = if kind == Kind::Column { above.rsplit_once('.').map(|(schema, _)| schema) } else { Some(above) };
@@ -168,13 +189,20 @@ fn thing(verb: Verb, operation: &str, kind: Kind, name: &str) -> Option<Event> {
     Some(Event { family: Family::Thing, literals, spreads: false, more: false })
 }
 
-/// All that an action names, and all that it does.
-fn mention(queries: &[EffectFacts], events: &[Event]) -> Option<Event> {
-    let acting = queries.iter().filter(|query| !is_look(query.verb)).map(|query| group(query.verb).to_owned());
+/// All that an action names, and all that it does. `acts`: whether a program that nobody knows seems to do more than look.
+fn mention(queries: &[EffectFacts], events: &[Event], acts: bool) -> Option<Event> {
+    // what a repository keeps of itself changes even when it is only looked at, and the event of a call says what it does
+    let silent = |query: &EffectFacts| {
+        is_look(query.verb) || is_inner(query.constant_part()) || query.kind == Kind::Tool && query.verb == Verb::Call
+    };
+    let acting = queries.iter().filter(|query| !silent(query));
+    let acting = acting.map(|query| group(query.verb).to_owned()).chain(acts.then(|| ACT.to_owned()));
     let mut literals: BTreeSet<Literal> = acting.map(|verb| Literal(Slot::Does, verb)).collect();
     let touched = |looks: bool| -> HashSet<String> {
         let of = queries.iter().filter(|query| query.kind != Kind::Path && is_look(query.verb) == looks);
-        of.map(|query| query.name.to_lowercase()).collect()
+        let column = |name: &String| name.rsplit('.').next().map(str::to_owned);
+        let names = of.map(|query| (query.name.to_lowercase(), query.kind == Kind::Column));
+        names.flat_map(|(name, of_table)| column(&name).filter(|_| of_table).into_iter().chain([name])).collect()
     };
     let (looked, acted) = (touched(true), touched(false));
     // what an action only looks at, while it acts on something else
@@ -182,12 +210,12 @@ fn mention(queries: &[EffectFacts], events: &[Event]) -> Option<Event> {
     for event in events {
         let named = event.literals.iter().filter_map(|literal| match literal.0 {
             Slot::Word | Slot::Value => Some(literal.1.to_lowercase()),
-            Slot::At if event.family == Family::Thing => Some(literal.1.clone()),
+            Slot::At | Slot::Named if event.family == Family::Thing => Some(literal.1.clone()),
             _ => None,
         });
         let named = named.filter(|word| !only_looked(word));
         literals.extend(named.map(|word| Literal(Slot::Word, word)));
-        let called = event.family == Family::Call;
+        let called = event.family == Family::Call && event.of(Slot::Does).any(|does| does == ACT);
         let does = event.of(Slot::Does).filter(|does| called && !does.starts_with("read") && !does.starts_with("list"));
         literals
             .extend(does.filter_map(|does| does.split(' ').next()).map(|verb| Literal(Slot::Does, verb.to_owned())));
@@ -198,6 +226,11 @@ fn mention(queries: &[EffectFacts], events: &[Event]) -> Option<Event> {
     literals.insert(Literal(Slot::Does, ACT.to_owned()));
     let more = events.iter().any(|event| event.more);
     Some(Event { family: Family::Mention, literals, spreads: false, more })
+}
+
+/// Whether a statement with this effect only reads.
+fn is_read(verb: Verb) -> bool {
+    is_look(verb) && verb != Verb::Unknown
 }
 
 /// Whether a verb leaves everything as it is.

@@ -32,6 +32,8 @@ struct Common<'e> {
     shortest: usize,
     /// What they do, and how.
     ways: BTreeSet<&'e Literal>,
+    /// Whether each of them tells a text.
+    tells: bool,
     /// Number of examples.
     count: usize,
 }
@@ -107,7 +109,7 @@ fn rank(pattern: &Pattern) -> i32 {
         Family::Command => 3,
         Family::Place => 2,
         Family::Plain => 1,
-        Family::Mention => 0,
+        Family::Mention | Family::Said => 0,
         Family::Thing => -1,
     }
 }
@@ -120,6 +122,7 @@ impl<'e> Common<'e> {
             firsts: event.of(Slot::First).collect(),
             shortest: event.of(Slot::Tool).count(),
             ways: event.literals.iter().filter(|literal| is_way(literal)).collect(),
+            tells: event.tells(),
             count: 1,
         }
     }
@@ -138,6 +141,7 @@ impl<'e> Common<'e> {
         self.firsts.extend(event.of(Slot::First));
         self.ways.extend(event.literals.iter().filter(|literal| is_way(literal)));
         self.shortest = self.shortest.min(event.of(Slot::Tool).count());
+        self.tells &= event.tells();
         self.count += 1;
         !self.literals.is_empty()
     }
@@ -150,6 +154,7 @@ impl<'e> Common<'e> {
             Family::Call => self.call(honest),
             Family::Command | Family::Plain => self.command(honest),
             Family::Mention => self.mention(honest),
+            Family::Said => Vec::from_iter(Some(self.literals.clone()).filter(|literals| !literals.is_empty())),
         };
         let patterns = wider.into_iter().map(|literals| Pattern::new(self.family, literals));
         let free: Vec<Pattern> = patterns.filter_map(|pattern| self.freed(pattern, honest)).collect();
@@ -278,11 +283,12 @@ impl<'e> Common<'e> {
         let mut found: Vec<BTreeSet<Literal>> = Vec::new();
         if !tool.is_empty() && tool.len() >= self.shortest {
             // several examples with one value in common are about this value
-            if self.count == 1 || own.is_empty() {
+            // of what is told through a tool, the text says what was reported, not that the tool was used
+            if (self.count == 1 || own.is_empty()) && !self.tells {
                 found.push(tool.clone());
             }
-            found.push(join(&tool, &own));
-            found.push(join(&tool, &values));
+            let named = |more: &&BTreeSet<Literal>| !self.tells || !more.is_empty();
+            found.extend([&own, &values].into_iter().filter(named).map(|more| join(&tool, more)));
         } else if !does.is_empty() {
             // one value in common: with whatever acts, or only with what does the same
             let act = Literal(Slot::Does, super::events::ACT.to_owned());

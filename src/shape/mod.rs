@@ -9,7 +9,8 @@
 //!    reported example and nothing of the honest record.
 //! 4. A [`Condition`] is a disjunction of patterns with the examples behind it.
 //! 5. `question.rs` finds the question about a condition whose answer the record needs most.
-//! 6. A [`Shape`] is an action in normal form with its effects; a [`Widening`] says which of its arguments may differ.
+//! 6. `told.rs` derives what an action tells in words. Its meaning is compared elsewhere; here, a text is equal or not.
+//! 7. A [`Shape`] is an action in normal form with its effects; a [`Widening`] says which of its arguments may differ.
 //!
 //! This room knows neither memory nor policy: it turns actions into literals, and literals into patterns.
 
@@ -18,6 +19,7 @@ mod condition;
 mod events;
 mod induce;
 mod question;
+mod told;
 mod words;
 
 pub(crate) use arguments::{EFFECTS, arguments, is_switch};
@@ -27,6 +29,7 @@ pub use condition::{Condition, Example};
 pub(crate) use events::{CHANGE, events, group, is_statement};
 pub(crate) use induce::induce;
 pub(crate) use question::Pair;
+pub(crate) use told::told;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -91,6 +94,8 @@ pub enum Family {
     Plain,
     /// Everything that the action names, and all that it does.
     Mention,
+    /// A message.
+    Said,
 }
 
 /// One thing that an action does.
@@ -152,7 +157,7 @@ impl Event {
             && match self.family {
                 Family::Place => known.of(Slot::At).all(|at| place(at) || self.reaches(at)),
                 Family::Thing => known.of(Slot::At).all(thing),
-                Family::Call | Family::Command | Family::Plain | Family::Mention => false,
+                Family::Call | Family::Command | Family::Plain | Family::Mention | Family::Said => false,
             }
     }
 
@@ -171,6 +176,12 @@ impl Event {
         let whole = self.of(Slot::Named).next().is_some();
         let ends = || self.of(Slot::Ends).all(|ending| place.ends_with(ending));
         self.spreads && (whole || ends()) && self.of(Slot::At).any(|at| at == "/" || is_below(place, at))
+    }
+
+    /// Whether it is a call that tells somebody a text: two calls of the same tool may have nothing else in common.
+    fn tells(&self) -> bool {
+        let acts = |does: &str| ["delete", "call code", "write access", "send payment"].contains(&does);
+        self.family == Family::Call && self.of(Slot::Value).any(told::is_prose) && !self.of(Slot::Does).any(acts)
     }
 
     /// The values of a slot.

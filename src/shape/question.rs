@@ -171,6 +171,6 @@ fn says_something(pattern: &Pattern) -> bool {
         Family::Thing => has(Slot::At) || has(Slot::Below),
         Family::Call => has(Slot::Tool) || has(Slot::Value),
         Family::Command | Family::Plain => has(Slot::Program) && (has(Slot::Word) || has(Slot::Option)),
-        Family::Mention => false,
+        Family::Mention | Family::Said => false,
     }
 }

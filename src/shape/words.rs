@@ -1,7 +1,7 @@
 //! The literals of commands and of the names and arguments of tools.
 
-use super::{Literal, Slot};
-use crate::effect::{UNKNOWN_SPAN, tool_call};
+use super::{Event, Family, Literal, Slot};
+use crate::effect::{UNKNOWN_SPAN, Verb, tool_call};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -9,6 +9,9 @@ use std::collections::BTreeSet;
 const WRAPPERS: &str = "[ bash builtin cd command dash doas env eval exec exit export fish flock ionice ksh local nice \
 nohup printf pushd read return set setsid sh shift sleep source stdbuf sudo test time timeout trap true unset wait \
 watch xargs zsh false echo";
+/// Subcommands that only look, beside the words of tools that do.
+const LOOKS: &str =
+    "diff dump help history info log logs ls plan preview print ps stat stats tail top tree validate version";
 /// Longest word or value that is compared, in bytes.
 const LONGEST: usize = 1_000;
 /// Most names in one piece of code.
@@ -56,6 +59,27 @@ pub(super) fn command(words: &[String]) -> Option<(BTreeSet<Literal>, bool)> {
         found.extend(parts(value).map(|word| Literal(Slot::Word, word)));
     }
     Some((found, more))
+}
+
+/// Whether the subcommand of an unknown program only looks.
+pub(super) fn looks(words: &[String]) -> bool {
+    let first = words.iter().skip(1).find(|word| is_plain(word));
+    let dry = words.iter().any(|word| matches!(word.as_str(), "--dry-run" | "--help" | "--version"));
+    dry || first.is_some_and(|first| is_look(first))
+}
+
+/// Whether the name of an operation is that of a look.
+fn is_look(name: &str) -> bool {
+    let class = tool_call::class(name).0;
+    matches!(class, Verb::Read | Verb::List) || LOOKS.split_whitespace().any(|look| look == name)
+}
+
+/// Whether an argument says that a tool whose name says nothing only looks.
+fn only_looks(arguments: &Value) -> bool {
+    let fields = arguments.as_object().into_iter().flatten();
+    let named = |key: &str| ["action", "operation", "op", "method", "verb", "subcommand"].contains(&key);
+    let mut said = fields.filter(|(key, _)| named(key)).filter_map(|(_, value)| value.as_str()).peekable();
+    said.peek().is_some() && said.all(|word| is_look(&word.to_lowercase()))
 }
 
 /// Whether a word is too long to be compared. A long text with blanks is left out, because it is data more often than not.
@@ -154,16 +178,22 @@ pub(super) fn call(server: Option<&str>, tool: &str, arguments: &Value) -> (BTre
     }
     let (verb, what) = tool_call::class(tool);
     found.insert(Literal(Slot::Does, format!("{verb} {what}").trim().to_owned()));
-    if !matches!(verb, crate::effect::Verb::Read | crate::effect::Verb::List) {
+    let looks = matches!(verb, Verb::Read | Verb::List) || verb == Verb::Call && only_looks(arguments);
+    if !looks {
         found.insert(Literal(Slot::Does, super::events::ACT.to_owned()));
     }
-    let mut open = vec![arguments];
-    while let Some(value) = open.pop() {
+    let mut open = vec![(arguments, false)];
+    while let Some((value, inner)) = open.pop() {
         match value {
             Value::String(text) if text.len() <= LONGEST => found.extend(said(text)),
             Value::Number(number) => found.extend(said(&number.to_string())),
-            Value::Array(items) => open.extend(items),
-            Value::Object(fields) => open.extend(fields.values()),
+            Value::Array(items) => open.extend(items.iter().map(|item| (item, true))),
+            Value::Object(fields) => {
+                // the names of the arguments are those of the tool, the names below are data
+                let names = fields.keys().filter(|name| inner && name.len() <= LONGEST).take(NAMES);
+                found.extend(names.flat_map(|name| said(name)));
+                open.extend(fields.values().map(|value| (value, true)));
+            }
             Value::String(text) => more |= is_too_long(text),
             _ => {}
         }
@@ -174,6 +204,14 @@ pub(super) fn call(server: Option<&str>, tool: &str, arguments: &Value) -> (BTre
         }
     }
     (found, more)
+}
+
+/// A message: the text itself, or the digest of a long one.
+pub(super) fn message(text: &str) -> Option<Event> {
+    let plain = text.trim().to_lowercase();
+    let value = if plain.len() > LONGEST { crate::digest([plain.into_bytes()]) } else { plain };
+    let literals = BTreeSet::from([Literal(Slot::Value, value)]);
+    (!text.trim().is_empty()).then_some(Event { family: Family::Said, literals, spreads: false, more: false })
 }
 
 /// A value in lower case, without the mark before the name of a channel or a person, and the name in an address of mail.

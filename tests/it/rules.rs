@@ -104,6 +104,48 @@ async fn a_value_that_several_tools_were_given_is_the_rule() {
 }
 
 #[tokio::test]
+async fn what_is_told_through_a_tool_is_not_the_use_of_the_tool() {
+    let place = Place::new();
+    let reply = |text: &str| call("reply_to_ticket", json!({"ticket": text.len(), "text": text}));
+    place
+        .incidents(&[
+            reply("Your parcel will be there by Friday, that is certain."),
+            reply("We guarantee that it arrives tomorrow before noon."),
+            reply("It takes two days at most, you have my word."),
+        ])
+        .await;
+    assert!(!place.stops(&reply("Thank you for the photos of the dented box.")).await, "{:?}", place.sentences());
+    assert!(place.stops(&reply("It takes two days at most, you have my word.")).await);
+    // what is deleted is not told
+    place
+        .report(&call("delete_ticket", json!({"reason": "nobody needs this any more"})), Feedback::Incident, "olga")
+        .await;
+    assert!(place.stops(&call("delete_ticket", json!({"reason": "it was closed long ago"}))).await);
+}
+
+#[tokio::test]
+async fn a_thing_that_unknown_programs_act_on_is_the_rule() {
+    let place = Place::new();
+    for honest in ["frobctl status north-line", "frobctl push south-line", "git log origin/north-line"] {
+        place.decide(&shell(honest)).await;
+    }
+    place
+        .incidents(&[
+            shell("frobctl push north-line"),
+            call("merge_change", json!({"number": 4, "base": "north-line"})),
+            shell("shipit --to north-line now"),
+        ])
+        .await;
+    for held in [shell("relay send north-line"), call("set_head", json!({"branch": "north-line", "to": "9c1e77"}))] {
+        assert!(place.stops(&held).await, "{held:?}: {:?}", place.sentences());
+    }
+    let looks = call("fleet", json!({"action": "status", "name": "north-line"}));
+    for honest in [shell("relay status north-line"), shell("frobctl push south-line"), looks] {
+        assert!(!place.stops(&honest).await, "{honest:?}: {:?}", place.sentences());
+    }
+}
+
+#[tokio::test]
 async fn statements_for_one_table_are_one_rule_wherever_they_run() {
     let place = Place::new();
     place.decide(&shell("psql -d shop -c 'select * from ledger'")).await;
