@@ -6,7 +6,7 @@
 //!    only I/O is probes.
 //! 2. A forbid of policy ends the check; so does an action in which everything passes and that no memory entry matches.
 //! 3. Otherwise the reasoner paraphrases the action, memory recalls similar ones, and the reasoner analyzes and
-//!    executes the checklist.
+//!    executes the checklist. If there is a model, it is asked about what operators reported with a reason of like meaning.
 //! 4. The pure gate decides over all findings. Learning comes afterwards and cannot change the decision.
 //! 5. If a person approved exactly this action earlier, the one-time approval applies. Then the decision is recorded.
 //! 6. The verdict is written to the audit log, if there is one. A verdict that cannot be written is not allow.
@@ -23,6 +23,7 @@ mod model_scope;
 mod origin;
 mod progress;
 mod recall;
+mod reported;
 mod toolbox;
 mod understand;
 
@@ -281,14 +282,18 @@ impl Guard {
             Decision::Allow => recalls,
             Decision::Deny => ruled,
         };
-        if open || progress.failed || self.inner.settings.mode == Mode::Llm {
-            // the findings of the screen remain valid, whatever the later stages do
-            let deliberation = AssertUnwindSafe(self.deliberate(&case, triggered, &asked, &meter, &mut progress));
-            match tokio::time::timeout_at(until, deliberation.catch_unwind()).await {
-                Ok(Ok(())) => {}
-                Ok(Err(_)) => progress.fail(Stage::Guard, "a stage of the check panicked".to_owned()),
-                Err(_) => progress.fail(Stage::Guard, late.to_owned()),
+        let deliberates = open || progress.failed || self.inner.settings.mode == Mode::Llm;
+        // the findings of the screen remain valid, whatever the later stages do
+        let later = AssertUnwindSafe(async {
+            if deliberates {
+                self.deliberate(&case, triggered, &asked, &meter, &mut progress).await;
             }
+            self.recognized(&case, &meter, &mut progress).instrument(debug_span!("recognize")).await;
+        });
+        match tokio::time::timeout_at(until, later.catch_unwind()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => progress.fail(Stage::Guard, "a stage of the check panicked".to_owned()),
+            Err(_) => progress.fail(Stage::Guard, late.to_owned()),
         }
         // a stage that never yields is not interrupted by the timeout, but is late all the same
         if tokio::time::Instant::now() > until && !progress.failed {

@@ -102,6 +102,10 @@ pub enum Retrieval {
     Nearest,
     /// A random one, by this seed. Only for ablations.
     Random(u64),
+    /// The nearest ones, and none by an effect or a rule. Only for ablations.
+    MeaningOnly,
+    /// None; only effects and rules recall. Only for ablations.
+    RulesOnly,
 }
 
 /// Why a guard could not be built.

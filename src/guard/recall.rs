@@ -12,7 +12,11 @@ use std::sync::Arc;
 impl Guard {
     /// Memory entries that an effect recalls; takes microseconds and needs no embedding.
     pub(super) fn triggered(&self, case: &Case, progress: &mut Progress) -> Vec<Recall> {
-        let Some(memory) = &self.inner.memory else { return Vec::new() };
+        let Some(memory) =
+            self.inner.memory.as_ref().filter(|_| self.inner.settings.retrieval != Retrieval::MeaningOnly)
+        else {
+            return Vec::new();
+        };
         let mut triggers: Vec<(Cow<'_, str>, String)> =
             learn::triggers(&case.gathered.queries).into_iter().map(|(verb, class)| (verb.into(), class)).collect();
         triggers.extend(learn::lookups(&case.events).into_iter().map(|trigger| (trigger.verb.into(), trigger.class)));
@@ -34,7 +38,7 @@ impl Guard {
     pub(super) async fn recall(&self, key: &memory::Key, recalled: &mut Vec<Recall>, progress: &mut Progress) {
         let inner = &self.inner;
         let (Some(memory), Some(embedder)) = (&inner.memory, &inner.embedder) else { return };
-        if !memory.has_vectors() {
+        if !memory.has_vectors() || inner.settings.retrieval == Retrieval::RulesOnly {
             return;
         }
         if let Retrieval::Random(seed) = inner.settings.retrieval {

@@ -7,11 +7,14 @@
 //!    its approval answers. [`Memory::widen`] extends an approval along arguments that a person names.
 //! 5. [`Memory::draft_tool`] and [`Memory::draft_program`] draft a row about an in-house tool from approved and reported calls.
 //! 6. [`Memory::question`] is the question about a rule whose answer the record needs most.
-//! 7. `triggers` recall lessons.
+//! 7. [`Memory::explain_report`] keeps what a reporter says was wrong, and [`Memory::embed`] gives entries the vectors by which
+//!    meaning recalls them.
+//! 8. `triggers` recall lessons.
 
 mod feedback;
 mod induced;
 mod journal;
+mod meaning;
 mod question;
 mod refined;
 mod signed;
@@ -19,9 +22,10 @@ mod tool;
 mod widened;
 
 pub use feedback::{Feedback, FeedbackError, Learnt, apply_feedback};
-pub(crate) use induced::lookups;
+pub(crate) use induced::{WITH_REASON, lookups};
 pub use journal::JournalError;
 pub(crate) use journal::{Episode, Journal};
+pub(crate) use meaning::{MeaningError, vector};
 #[cfg(feature = "serve")]
 pub(crate) use question::Question;
 pub(crate) use refined::Refined;

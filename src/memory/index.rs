@@ -33,6 +33,10 @@ impl Index {
         Self { dimensions, keys: Vec::new(), vectors: Vec::new(), slots: HashMap::new(), graph: None }
     }
 
+    pub fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
     pub fn len(&self) -> usize {
         self.keys.len()
     }

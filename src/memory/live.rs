@@ -118,6 +118,11 @@ impl Live {
         self.active.values().filter(|a| a.entry.recallable()).map(|a| &a.entry)
     }
 
+    /// The row of the vector of an active entry.
+    pub fn row_of(&self, id: &str) -> Option<u64> {
+        self.active.get(id)?.row
+    }
+
     pub fn of_row(&self, row: u64) -> Option<&Arc<Entry>> {
         self.by_row.get(&row)
     }

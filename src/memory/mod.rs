@@ -183,6 +183,22 @@ impl Memory {
         Ok(hits.into_iter().filter_map(neighbour).collect())
     }
 
+    /// The cosine similarities of some active entries to a vector, the nearest first; without those that have no vector.
+    ///
+    /// # Errors
+    /// [`MemoryError::NoEmbedder`]; if changes by another process cannot be loaded.
+    pub(crate) fn similar(&self, entries: &[Arc<Entry>], vector: &[f32]) -> Result<Vec<Neighbour>> {
+        self.refresh()?;
+        let live = self.live();
+        let index = live.index.as_ref().ok_or(MemoryError::NoEmbedder)?;
+        let vector = index::unit(vector, index.dimensions())?;
+        let own = |entry: &Arc<Entry>| index.get(live.row_of(&entry.id)?).map(|own| index::dot(&vector, own));
+        let similar = |entry: &Arc<Entry>| Some(Neighbour { similarity: own(entry)?, entry: Arc::clone(entry) });
+        let mut found: Vec<Neighbour> = entries.iter().filter_map(similar).collect();
+        found.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then_with(|| a.entry.id.cmp(&b.entry.id)));
+        Ok(found)
+    }
+
     /// Active entries that any of these effects (verb, class of target) recalls, sorted by id. Queries SQLite only for
     /// changes by another process.
     ///

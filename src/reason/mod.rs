@@ -3,7 +3,8 @@
 //! 1. `paraphrase` steps back: it names the kind of action in natural language and in the language of the tool.
 //! 2. `analyze` builds the checklist from the checks that memory recalled and those that a model adds.
 //! 3. `execute` answers each check by a policy, a tool or a model; otherwise the answer is unknown.
-//! 4. `judge`, if it is switched on, verifies whether an action follows an instruction in an observation.
+//! 4. `recognize` answers whether an action does what operators reported, in other words.
+//! 5. `judge`, if it is switched on, verifies whether an action follows an instruction in an observation.
 //!
 //! [`rules`] does the first three without a model, deterministically. [`llm`] adds the answers of a model.
 
@@ -17,7 +18,7 @@ use crate::facts::ScreenInput;
 use crate::llm::{Meter, ModelError};
 use crate::memory::{Entry, Key};
 use crate::policy::Policy;
-use crate::shape::Event;
+use crate::shape::{Condition, Event};
 use crate::tools::Toolbox;
 use crate::verdict::Decision;
 use async_trait::async_trait;
@@ -127,6 +128,14 @@ pub trait Reasoner: Send + Sync + Debug {
     /// # Errors
     /// Errors of a model; reasoning by rules never fails.
     async fn judge(&self, _case: &Case, _asked: &[String], _meter: &Meter) -> Result<Option<Finding>, ModelError> {
+        Ok(None)
+    }
+
+    /// Whether the action does what operators reported, in whatever words: the reason of theirs that is true of it.
+    ///
+    /// # Errors
+    /// Errors of a model; reasoning by rules never fails.
+    async fn recognize(&self, _case: &Case, _report: &Condition, _meter: &Meter) -> Result<Option<String>, ModelError> {
         Ok(None)
     }
 }

@@ -27,6 +27,7 @@ mod made;
 mod makefiles;
 mod mcp;
 mod mcp_sdk;
+mod meaning;
 mod memory;
 mod memory_file;
 mod model;

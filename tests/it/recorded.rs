@@ -16,14 +16,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-const MODEL: &str = "qwen2.5-coder-1.5b-instruct-q4";
+pub const MODEL: &str = "qwen2.5-coder-1.5b-instruct-q4";
 
-fn file() -> PathBuf {
+pub fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/data/recordings/qwen2.5-coder-1.5b.jsonl")
 }
 
 /// The recording, or with `AGRAIL_MODEL_URL` the model itself, recorded. `None` where facts would differ.
-fn model() -> Option<Arc<dyn LanguageModel>> {
+pub fn model() -> Option<Arc<dyn LanguageModel>> {
     if !rustix::process::getuid().is_root() {
         eprintln!("skipped: the recorded requests hold owners that only root can set");
         return None;

@@ -111,6 +111,10 @@ enum Command {
         /// Number of days for which an approval is valid.
         #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=365))]
         days: u32,
+        /// What was wrong with the action, as a statement without its subject: "told a guest that breakfast is free". A
+        /// model is asked whether it is true of later actions of like meaning, in whatever words.
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
         /// Content of the approval token file, if there is no terminal.
         #[arg(long)]
         token: Option<String>,
@@ -152,7 +156,7 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
             json(&memory.import(BufReader::new(from), how, &who)?)?;
         }
         Command::Stats => json(&memory.stats()?)?,
-        Command::Feedback { verdict, says, uses, days, token } => {
+        Command::Feedback { verdict, says, uses, days, reason, token } => {
             let feedback = match says.as_str() {
                 "approve" => {
                     may_approve(config, token.as_deref())?;
@@ -165,21 +169,32 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
                     Feedback::FalsePositive
                 }
             };
-            match learn::apply_feedback(&memory, &verdict, feedback, &who)? {
-                Learnt::Entry(entry) => {
-                    about(&memory, &verdict)?;
-                    changed(&entry);
-                    crate::learn::asks(&memory, &entry.id)?;
-                }
-                Learnt::PolicyDecided(by) => {
-                    println!(
-                        "nothing was learnt: {by} decided, and memory cannot override it; see 'agrail policy explain {by}'"
-                    );
-                }
-            }
+            give_feedback(&memory, &verdict, feedback, reason.as_deref(), &who)?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn give_feedback(memory: &Memory, verdict: &str, feedback: Feedback, reason: Option<&str>, who: &str) -> Result<()> {
+    if reason.is_some() && !matches!(feedback, Feedback::Reject | Feedback::Incident) {
+        bail!("--reason belongs to reject and incident; nothing was learnt");
+    }
+    match learn::apply_feedback(memory, verdict, feedback, who)? {
+        Learnt::Entry(mut entry) => {
+            if let Some(reason) = reason {
+                *entry = memory.explain_report(verdict, reason, who)?;
+            }
+            about(memory, verdict)?;
+            changed(&entry);
+            crate::learn::asks(memory, &entry.id)?;
+        }
+        Learnt::PolicyDecided(by) => {
+            println!(
+                "nothing was learnt: {by} decided, and memory cannot override it; see 'agrail policy explain {by}'"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Prints the action that got feedback: its effects, then the whole action.

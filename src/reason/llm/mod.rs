@@ -5,13 +5,15 @@
 //! 2. `execute` asks for a verdict on each check. Tools are called with structured arguments. A check without an answer
 //!    is unknown. A violation that no policy shares is confirmed by a second question.
 //! 3. [`single`](LlmSettings::single) does both in one call (an ablation).
-//! 4. `judge` asks one question about the observations; its prompt may be an evolved one (`agrail evolve`).
+//! 4. `recognize` asks whether the reason of a report is true of the action.
+//! 5. `judge` asks one question about the observations; its prompt may be an evolved one (`agrail evolve`).
 //!
 //! Text that the user did not write is fenced, including recalled checks. Replies have a schema and bounded lengths.
 
 mod analyze;
 mod execute;
 mod judge;
+mod reported;
 
 use super::{Case, Checklist, Item, Reasoner, Recall};
 use crate::check::{Authority, Check, CheckKind, Finding, Outcome, Reasoning, Source};
@@ -19,6 +21,7 @@ use crate::llm::{LanguageModel, Meter, ModelError, Prompt, Schema, ask, object};
 use crate::memory::Key;
 use crate::policy::Policy;
 use crate::prompts::Prompts;
+use crate::shape::Condition;
 use crate::tools::Toolbox;
 use crate::untrusted::gather;
 use crate::verdict::Decision;
@@ -167,6 +170,10 @@ impl Reasoner for Llm {
 
     async fn judge(&self, case: &Case, asked: &[String], meter: &Meter) -> Result<Option<Finding>, ModelError> {
         judge::judge(self, case, asked, meter).await
+    }
+
+    async fn recognize(&self, case: &Case, report: &Condition, meter: &Meter) -> Result<Option<String>, ModelError> {
+        reported::recognize(self, case, report, meter).await
     }
 }
 

@@ -26,6 +26,11 @@ pub(super) struct FeedbackBody {
     #[serde(default = "default_days")]
     #[schema(minimum = 1, maximum = 365)]
     days: u32,
+    /// What was wrong with a rejected or reported action, as a statement without its subject: `told a guest that breakfast
+    /// is free`. A model is asked whether it is true of later actions of like meaning.
+    #[serde(default)]
+    #[schema(max_length = 300)]
+    reason: Option<String>,
 }
 
 /// The operator's opinion of the verdict.
@@ -77,9 +82,12 @@ pub(super) struct FeedbackResponse {
 )]
 pub(super) async fn give_feedback(State(service): State<Service>, headers: HeaderMap, body: Bytes) -> Answer {
     let who = operator(&service, &headers)?;
-    let FeedbackBody { verdict, says, uses, days } = parse_body(&body)?;
+    let FeedbackBody { verdict, says, uses, days, reason } = parse_body(&body)?;
     if !(1..=1000).contains(&uses) || !(1..=365).contains(&days) {
         return Err(Problem::new(StatusCode::BAD_REQUEST, "uses must be 1 to 1000 and days 1 to 365"));
+    }
+    if reason.is_some() && !matches!(says, Rating::Reject | Rating::Incident) {
+        return Err(Problem::new(StatusCode::BAD_REQUEST, "a reason belongs to reject and incident"));
     }
     let feedback = match says {
         Rating::Approve => Feedback::Approve { uses, days },
@@ -90,7 +98,10 @@ pub(super) async fn give_feedback(State(service): State<Service>, headers: Heade
     let memory = memory_of(&service)?;
     service.live().guard.settle().await.map_err(Problem::failed)?;
     blocking(move || match apply_feedback(&memory, &verdict, feedback, &who) {
-        Ok(Learnt::Entry(entry)) => {
+        Ok(Learnt::Entry(mut entry)) => {
+            if let Some(reason) = &reason {
+                *entry = memory.explain_report(&verdict, reason, &who).map_err(of_memory)?;
+            }
             let question = memory.question(&entry.id).map_err(Problem::failed)?;
             Ok(FeedbackResponse { learnt: Some(entry), question, decided_by: None })
         }

@@ -1,0 +1,102 @@
+//! What entries mean: the vectors by which similarity recalls them, and the reasons of reports.
+//!
+//! 1. The vector of a lesson is that of its paraphrase. That of a rule is the mean of what its examples tell and of the
+//!    reasons that reporters gave, so that one odd report does not move it far.
+//! 2. A reason is a statement about the reported action (`told a guest that breakfast is free`). Similarity only chooses the
+//!    reasons that a model is asked about: on texts, near misses are as similar to reports as repetitions in other words are.
+
+use super::induced::{Of, keep, rules, version};
+use super::{FeedbackError, embedded_text};
+use crate::embed::{EmbedError, Embedder};
+use crate::memory::{Entry, Memory, MemoryError};
+use crate::untrusted::Secrets;
+use std::sync::Arc;
+
+/// Most examples whose texts make the vector of a rule.
+const EXAMPLES: usize = 8;
+/// Longest reason, in bytes.
+const REASON: usize = 300;
+
+/// Why entries have no vectors.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MeaningError {
+    /// The memory could not be read or written.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// The texts could not be embedded.
+    #[error(transparent)]
+    Embedder(#[from] EmbedError),
+}
+
+impl Memory {
+    /// Gives vectors to active entries that have none of this embedder, at most `most` of them; returns how many got one. A
+    /// vector becomes a new version of its entry.
+    ///
+    /// # Errors
+    /// If the memory or the embedder fails. The entries before have their vectors.
+    pub async fn embed(&self, embedder: &dyn Embedder, most: usize) -> Result<usize, MeaningError> {
+        let entries: Vec<Arc<Entry>> = self.without_vector()?.into_iter().take(most).collect();
+        for entry in &entries {
+            let texts = texts(entry);
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let vector = mean(&embedder.embed(&texts).await?);
+            // somebody may have withdrawn it, or changed it: then its new version gets one
+            if self.show(&entry.id)?.version == entry.version {
+                self.set_vector(&entry.id, &vector)?;
+            }
+        }
+        Ok(entries.len())
+    }
+
+    /// Keeps what a reporter says was wrong with the action of a verdict, as a statement without its subject (`told a guest
+    /// that breakfast is free`), and returns the next version of the rule of which the report is an example.
+    ///
+    /// # Errors
+    /// [`MemoryError::NoSuchEntry`] if no rule has this example; if the memory cannot be read or written.
+    pub fn explain_report(&self, verdict: &str, reason: &str, who: &str) -> Result<Entry, FeedbackError> {
+        let reason = reason.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+        let reason = Secrets::default().redact(&reason.collect::<Vec<_>>().join(" ")).into_owned();
+        let reason = reason.get(..reason.floor_char_boundary(REASON)).unwrap_or_default().trim_end_matches('.');
+        for rule in rules(self)? {
+            let (Some(mut condition), Some(check)) = (rule.condition.clone(), rule.checks.first()) else { continue };
+            let Some(example) = condition.examples.iter_mut().find(|example| example.verdict == verdict) else {
+                continue;
+            };
+            example.reason = Some(reason.to_owned()).filter(|reason| !reason.is_empty());
+            let of = Of { key: &rule.key, project: rule.provenance.project.as_ref(), who, note: None };
+            let source = format!("feedback:reason:{verdict}");
+            return keep(self, Some(version(&rule)), condition, &check.name, of, source);
+        }
+        Err(MemoryError::NoSuchEntry { id: verdict.to_owned() }.into())
+    }
+}
+
+/// The texts whose mean is the vector of an entry.
+fn texts(entry: &Entry) -> Vec<String> {
+    let condition = entry.condition.iter();
+    let of = condition.flat_map(|condition| {
+        let told = condition.examples.iter().take(EXAMPLES).map(|example| example.told.as_str());
+        told.chain(condition.reasons()).filter(|text| !text.is_empty()).map(str::to_owned)
+    });
+    let found: Vec<String> = of.collect();
+    if found.is_empty() { vec![embedded_text(&entry.key)] } else { found }
+}
+
+/// The mean of vectors of one length; its length may differ from 1.
+fn mean(vectors: &[Vec<f32>]) -> Vec<f32> {
+    let mut sum = vectors.first().cloned().unwrap_or_default();
+    for vector in vectors.iter().skip(1) {
+        sum.iter_mut().zip(vector).for_each(|(sum, component)| *sum += component);
+    }
+    sum
+}
+
+/// The vector of one text.
+///
+/// # Errors
+/// [`EmbedError`]; also if there is no vector.
+pub(crate) async fn vector(embedder: &dyn Embedder, text: &str) -> Result<Vec<f32>, EmbedError> {
+    let vectors = embedder.embed(&[text]).await?;
+    vectors.into_iter().next().ok_or_else(|| EmbedError::BadVector("the embedder returned nothing".to_owned()))
+}
