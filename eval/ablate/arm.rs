@@ -82,6 +82,7 @@ pub fn build(arm: &Arm, seed: u64, file: &Path, shared: &Shared) -> Result<Decid
     let learning = match arm.memory.as_str() {
         "tta" => Learning::AtOnce,
         "frozen" => Learning::Frozen,
+        "feedback" => Learning::Feedback,
         _ => Learning::Episodes,
     };
     let mode = match arm.mode.as_str() {
@@ -96,7 +97,12 @@ pub fn build(arm: &Arm, seed: u64, file: &Path, shared: &Shared) -> Result<Decid
         s.learning = learning;
         s.similarity = arm.similarity;
         s.paraphrase = arm.paraphrase;
-        s.retrieval = if arm.memory == "random" { Retrieval::Random(seed) } else { Retrieval::Nearest };
+        s.retrieval = match (arm.memory.as_str(), arm.recall.as_str()) {
+            ("random", _) => Retrieval::Random(seed),
+            (_, "rules") => Retrieval::RulesOnly,
+            (_, "meaning") => Retrieval::MeaningOnly,
+            _ => Retrieval::Nearest,
+        };
         s.deadline = Duration::from_secs(600);
         s.limits.wall = Duration::from_secs(600);
     });

@@ -3,11 +3,13 @@
 //! 1. An experiment is a file in `eval/experiments` ([`spec`]): a question, cases, seeds and arms.
 //! 2. Each arm decides the cases in the order of each seed, with a separate memory ([`arm`]). Each step is a line in
 //!    `steps.jsonl`; an interrupted run resumes where it stopped.
-//! 3. [`table`] and [`plot`] turn the steps into Markdown, CSV, JSON and SVG.
+//! 3. An experiment may instead be about the rules of an [`organisation`], which reports teach before the cases.
+//! 4. [`table`] and [`plot`] turn the steps into Markdown, CSV, JSON and SVG.
 
 mod arm;
 mod corrupt;
 mod ground_truth;
+mod organisation;
 mod plot;
 mod similarity;
 mod spec;
@@ -16,12 +18,14 @@ mod table;
 use crate::detector::texts::folder;
 use crate::model::ModelArgs;
 use crate::run::{balanced, sources};
+use agrail::check::{Authority, Finding, Outcome};
 use agrail::embed::{Embedder, MiniLm};
 use agrail::prompts::Prompts;
 use agrail::replay::{self, Expected, Trace, sandbox::Roots};
 use anyhow::{Context, Result, bail};
 use arm::{Decider, Shared};
 use clap::Parser;
+use organisation::{Organisation, baseline};
 use serde::{Deserialize, Serialize};
 use spec::{Arm, Experiment};
 use std::fs::OpenOptions;
@@ -66,6 +70,9 @@ pub struct Step {
     pub expected: String,
     /// `allow`, `ask` or `deny`.
     pub decision: String,
+    /// Whether a violation of something learnt stands.
+    #[serde(default)]
+    pub learnt: bool,
     /// Number of model calls.
     pub model_calls: u64,
     /// Number of prompt tokens.
@@ -97,6 +104,7 @@ impl Step {
             kind: String::new(),
             expected: if trace.expected == Expected::Allow { "allow" } else { "deny" }.to_owned(),
             decision: "deny".to_owned(),
+            learnt: false,
             model_calls: 0,
             tokens_in: 0,
             tokens_out: 0,
@@ -147,14 +155,18 @@ pub fn run(args: &Args) -> Result<()> {
 async fn steps(args: &Args, experiment: &Experiment, out: &Path, shared: &Shared) -> Result<()> {
     let work = args.work.clone().unwrap_or_else(|| std::env::temp_dir().join("agrail-ablate"));
     let roots = Arc::new(Roots::prepare(&work)?);
-    let traces = cases(&experiment.traces, experiment)?;
+    let organisation = experiment.organisation.as_deref().map(Organisation::load).transpose()?;
+    let all = if organisation.is_some() { Vec::new() } else { cases(&experiment.traces, experiment)? };
     let truth = ground_truth::load()?;
     let done = load_steps(out)?;
     let file = OpenOptions::new().create(true).append(true).open(out.join("steps.jsonl"))?;
     let mut file = std::io::BufWriter::new(file);
     for arm in &experiment.arms {
         for &seed in &experiment.seeds {
-            let order = sequence(&traces, seed, experiment.steps);
+            let order = match &organisation {
+                Some(organisation) => organisation.cases(seed, arm.poison, experiment.limit)?,
+                None => sequence(&all, seed, experiment.steps),
+            };
             let mine = done.iter().filter(|s| s.arm == arm.name && s.seed == seed).count();
             if mine >= order.len() {
                 continue;
@@ -169,10 +181,17 @@ async fn steps(args: &Args, experiment: &Experiment, out: &Path, shared: &Shared
                 }
             }
             learn_first(arm, seed, &memory, experiment, shared, &roots).await?;
+            if let Some(organisation) = organisation.as_ref().filter(|_| first == 0) {
+                organisation.teach(arm, seed, &memory, shared, &roots).await?;
+            }
             let decider = arm::build(arm, seed, &memory, shared)?;
             let started = Instant::now();
             for (place, trace) in order.iter().enumerate().skip(first) {
-                let step = one(arm, seed, place, trace, &decider, shared, &roots, &truth).await?;
+                let mut step = one(arm, seed, place, trace, &decider, shared, &roots, &truth).await?;
+                if organisation.is_some() && !step.learnt && baseline(trace, &roots).await? != "allow" {
+                    // what is stopped without any memory says nothing about learning
+                    "allow".clone_into(&mut step.decision);
+                }
                 if place >= mine {
                     serde_json::to_writer(&mut file, &step)?;
                     file.write_all(b"\n")?;
@@ -238,6 +257,8 @@ async fn one(
             step.wall_us = verdict.cost.wall_us;
             guard.settle().await?;
             step.decision = verdict.decision.to_string();
+            let learnt = |f: &&Finding| f.outcome == Outcome::Violation && f.check.authority == Authority::Learned;
+            step.learnt = verdict.findings.iter().find(learnt).is_some();
             (step.model_calls, step.malformed) = (verdict.cost.model_calls.into(), verdict.cost.malformed.into());
             (step.tokens_in, step.tokens_out) = (verdict.cost.tokens_in, verdict.cost.tokens_out);
             verbs.extend(verdict.effects.iter().map(|e| e.verb.clone()));

@@ -23,6 +23,10 @@ pub struct Experiment {
     /// Trace files, relative to the working directory.
     #[serde(default)]
     pub traces: Vec<PathBuf>,
+    /// Folder of an organisation, whose rules reports teach before the cases; instead of `traces`. `limit` is then the number
+    /// of cases of each rule and kind.
+    #[serde(default)]
+    pub organisation: Option<PathBuf>,
     /// Only cases with this tag.
     #[serde(default)]
     pub filter: Option<String>,
@@ -56,7 +60,7 @@ pub struct Arm {
     /// `rules`, `tiered`, `llm` (default) or `paper`.
     #[serde(default = "llm")]
     pub mode: String,
-    /// `none`, `frozen`, `random`, `tta` or `ours` (default).
+    /// `none`, `frozen`, `random`, `tta`, `feedback` (only what operators say) or `ours` (default).
     #[serde(default = "ours")]
     pub memory: String,
     /// Recall by the step-back paraphrase.
@@ -77,6 +81,12 @@ pub struct Arm {
     /// Share of the model's replies that are damaged, 0..=1.
     #[serde(default)]
     pub corrupt: f64,
+    /// With an organisation: share of the reports that are wrong, 0..=1.
+    #[serde(default)]
+    pub poison: f64,
+    /// With an organisation: what recalls, `both` (default), `rules` or `meaning`.
+    #[serde(default = "both")]
+    pub recall: String,
     /// Trace files to learn from first; then the memory is frozen.
     #[serde(default)]
     pub learn_on: Vec<PathBuf>,
@@ -107,6 +117,10 @@ fn universal() -> String {
 
 fn yes() -> bool {
     true
+}
+
+fn both() -> String {
+    "both".to_owned()
 }
 
 fn threshold() -> f32 {

@@ -6,7 +6,8 @@ use std::fmt::Display;
 
 const PLOTS: &[&str] = &["learning-curve", "safety", "cost", "threshold", "accuracy"];
 const MODES: &[&str] = &["rules", "tiered", "llm", "paper"];
-const MEMORIES: &[&str] = &["none", "frozen", "random", "tta", "ours"];
+const MEMORIES: &[&str] = &["none", "frozen", "random", "tta", "ours", "feedback"];
+const RECALLS: &[&str] = &["both", "rules", "meaning"];
 const CRITERIA: &[&str] = &["universal", "task"];
 
 impl Experiment {
@@ -17,7 +18,10 @@ impl Experiment {
             question.len() > 1 && question.ends_with('?') && !question.contains('\n'),
             "question = \"{question}\" is not a question; write one sentence that ends in '?'"
         );
-        ensure!(!self.traces.is_empty(), "traces is missing or empty; name at least one trace file (JSON lines)");
+        ensure!(
+            self.traces.is_empty() == self.organisation.is_some(),
+            "name either traces, at least one trace file (JSON lines), or organisation, a folder"
+        );
         ensure!(!self.seeds.is_empty(), "seeds = [] leaves nothing to run; give at least one, e.g. [1, 2, 3]");
         for (place, seed) in self.seeds.iter().enumerate() {
             ensure!(!self.seeds.iter().take(place).any(|s| s == seed), "seeds has {seed} twice; each must differ");
@@ -43,6 +47,8 @@ impl Arm {
         one_of("criteria", &self.criteria, CRITERIA)?;
         share("similarity", self.similarity.into(), self.similarity)?;
         share("corrupt", self.corrupt, self.corrupt)?;
+        share("poison", self.poison, self.poison)?;
+        one_of("recall", &self.recall, RECALLS)?;
         let learns_first = !self.learn_on.is_empty();
         ensure!(
             !learns_first || self.memory == "frozen",
