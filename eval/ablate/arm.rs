@@ -97,16 +97,20 @@ pub fn build(arm: &Arm, seed: u64, file: &Path, shared: &Shared) -> Result<Decid
         s.learning = learning;
         s.similarity = arm.similarity;
         s.paraphrase = arm.paraphrase;
-        s.retrieval = match (arm.memory.as_str(), arm.recall.as_str()) {
-            ("random", _) => Retrieval::Random(seed),
-            (_, "rules") => Retrieval::RulesOnly,
-            (_, "meaning") => Retrieval::MeaningOnly,
-            _ => Retrieval::Nearest,
-        };
+        s.retrieval = retrieval(arm, seed);
         s.deadline = Duration::from_secs(600);
         s.limits.wall = Duration::from_secs(600);
     });
     Ok(Decider::Guard(Box::new(guard.build()?)))
+}
+
+fn retrieval(arm: &Arm, seed: u64) -> Retrieval {
+    match (arm.memory.as_str(), arm.recall.as_str()) {
+        ("random", _) => Retrieval::Random(seed),
+        (_, "rules") => Retrieval::RulesOnly,
+        (_, "meaning") => Retrieval::MeaningOnly,
+        _ => Retrieval::Nearest,
+    }
 }
 
 /// The checks of a memory: those in use, or all of them if the memory is written at once.
