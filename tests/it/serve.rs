@@ -303,6 +303,25 @@ async fn an_approval_holds_once_and_only_while_nothing_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_report_may_say_what_was_wrong() {
+    let served = Served::with(|_| {}).await;
+    let told = json!({"action": {"type": "message", "text": "Breakfast is on us tomorrow, dear guest."}});
+    let (_, verdict) = served.post("/v1/check", Some(AGENT), &told).await;
+    let report =
+        |says: &str| json!({"verdict": verdict["id"], "says": says, "reason": "told a guest that breakfast is free"});
+    assert_eq!(
+        served.post("/v1/feedback", Some(OPERATOR), &report("approve")).await.0,
+        400,
+        "nothing was wrong with it"
+    );
+    let (status, answer) = served.post("/v1/feedback", Some(OPERATOR), &report("incident")).await;
+    let said = answer["learnt"]["checks"][0]["definition"].as_str().unwrap_or_default();
+    assert!(status == 200 && said.contains("told a guest that breakfast is free"), "{answer}");
+    let (_, again) = served.post("/v1/check", Some(AGENT), &told).await;
+    assert_eq!(again["decision"], "deny", "{again}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_operator_sees_and_changes_what_was_learnt() {
     let served = Served::with(|_| {}).await;
     let verdict = served.shell("ls /srv").await;
