@@ -18,7 +18,7 @@ mod table;
 use crate::detector::texts::folder;
 use crate::model::ModelArgs;
 use crate::run::{balanced, sources};
-use agrail::check::{Authority, Finding, Outcome};
+use agrail::check::{Authority, Finding, Outcome, Source};
 use agrail::embed::{Embedder, MiniLm};
 use agrail::prompts::Prompts;
 use agrail::replay::{self, Expected, Trace, sandbox::Roots};
@@ -257,7 +257,10 @@ async fn one(
             step.wall_us = verdict.cost.wall_us;
             guard.settle().await?;
             step.decision = verdict.decision.to_string();
-            let learnt = |f: &&Finding| f.outcome == Outcome::Violation && f.check.authority == Authority::Learned;
+            // what a model makes of an unknown program by itself is not what operators taught
+            let taught = |f: &Finding| arm.memory != "feedback" || matches!(f.source, Source::Memory(_));
+            let learnt =
+                |f: &&Finding| f.outcome == Outcome::Violation && f.check.authority == Authority::Learned && taught(f);
             step.learnt = verdict.findings.iter().find(learnt).is_some();
             (step.model_calls, step.malformed) = (verdict.cost.model_calls.into(), verdict.cost.malformed.into());
             (step.tokens_in, step.tokens_out) = (verdict.cost.tokens_in, verdict.cost.tokens_out);
