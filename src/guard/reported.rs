@@ -6,7 +6,7 @@
 use super::progress::Progress;
 use super::{Guard, Retrieval};
 use crate::check::{Answerer, Authority, Check, CheckKind, Finding, Outcome, Response, Source, Stage};
-use crate::learn::{self, MeaningError, WITH_REASON};
+use crate::learn::{self, Learning, MeaningError, WITH_REASON};
 use crate::llm::Meter;
 use crate::memory::{Entry, Neighbour};
 use crate::reason::{Case, Reasoner};
@@ -17,7 +17,7 @@ use crate::verdict::{Decision, Recalled, decide};
 const ASKED: usize = 2;
 /// Cosine similarity below which a text has nothing to do with a rule.
 const UNLIKE: f32 = 0.2;
-/// Most entries that get their vectors in one check.
+/// Most rules that get their vectors in one check.
 const EMBEDDED: usize = 16;
 
 impl Guard {
@@ -60,11 +60,14 @@ impl Guard {
         if rules.is_empty() {
             return Ok(Vec::new());
         }
-        memory.embed(&**embedder, EMBEDDED).await?;
-        // an embedding made a new version of its entry
-        let rules = memory.triggered(&[WITH_REASON])?;
         let vector = learn::vector(&**embedder, &text).await?;
         let mut near = memory.similar(&rules, &vector)?;
+        if near.len() < rules.len() && inner.settings.learning != Learning::Frozen {
+            let known = |rule: &Entry| near.iter().any(|neighbour| neighbour.entry.id == rule.id);
+            let new: Vec<_> = rules.iter().filter(|rule| !known(rule)).take(EMBEDDED).cloned().collect();
+            memory.embed_entries(&**embedder, &new).await?;
+            near = memory.similar(&rules, &vector)?;
+        }
         near.retain(|neighbour| neighbour.similarity >= UNLIKE);
         let mut found: Vec<Neighbour> = Vec::new();
         for neighbour in near {

@@ -37,7 +37,17 @@ impl Memory {
     /// If the memory or the embedder fails. The entries before have their vectors.
     pub async fn embed(&self, embedder: &dyn Embedder, most: usize) -> Result<usize, MeaningError> {
         let entries: Vec<Arc<Entry>> = self.without_vector()?.into_iter().take(most).collect();
-        for entry in &entries {
+        self.embed_entries(embedder, &entries).await?;
+        Ok(entries.len())
+    }
+
+    /// Gives vectors to these entries, as [`Memory::embed`].
+    pub(crate) async fn embed_entries(
+        &self,
+        embedder: &dyn Embedder,
+        entries: &[Arc<Entry>],
+    ) -> Result<(), MeaningError> {
+        for entry in entries {
             let texts = texts(entry);
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             let vector = mean(&embedder.embed(&texts).await?);
@@ -46,7 +56,7 @@ impl Memory {
                 self.set_vector(&entry.id, &vector)?;
             }
         }
-        Ok(entries.len())
+        Ok(())
     }
 
     /// Keeps what a reporter says was wrong with the action of a verdict, as a statement without its subject (`told a guest

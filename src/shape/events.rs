@@ -37,11 +37,11 @@ pub(crate) fn events(action: &Action, queries: &[EffectFacts], commands: &[Vec<S
     if let Action::ToolCall { server, tool, arguments } = action {
         let (mut literals, more) = words::call(server.as_deref(), tool, arguments);
         let texts = tool_call::strings(arguments);
-        let (verb, _) = tool_call::class(tool);
+        let (verb, what) = tool_call::class(tool);
         let statements = texts.iter().filter(|text| is_statement(text));
         let effects: Vec<Effect> = statements.flat_map(|text| sql::extract_effects(text)).collect();
-        // a tool that runs a statement does what the statement does
-        if verb == Verb::Call && !effects.is_empty() && effects.iter().all(|effect| is_read(effect.verb)) {
+        // a tool that runs statements does what they do; elsewhere a statement may be a decoy
+        if what == "code" && !effects.is_empty() && effects.iter().all(|effect| is_read(effect.verb)) {
             literals.remove(&Literal(Slot::Does, ACT.to_owned()));
         }
         found.push(Event { family: Family::Call, literals, spreads: false, more });
