@@ -157,11 +157,13 @@ impl Secrets {
         Self { search, parts }
     }
 
-    /// Whether a text of at least [`SHORTEST`] bytes has one of them, or is a piece of one, in whatever case.
+    /// Whether a text of at least [`SHORTEST`] bytes has one of them, or is a piece of one, in whatever case, with hyphens or
+    /// underscores.
     pub fn hold(&self, text: &str) -> bool {
-        let text = text.to_lowercase();
+        let plain = |text: &str| text.to_lowercase().replace('_', "-");
+        let text = plain(text);
         let touches = |part: &String| {
-            let part = part.to_lowercase();
+            let part = plain(part);
             part.contains(&text) || text.contains(&part)
         };
         text.len() >= SHORTEST && self.parts.iter().any(touches)

@@ -94,6 +94,12 @@ fn a_secret_is_found_again_where_no_form_tells_it() {
 }
 
 #[test]
+fn a_secret_is_held_in_another_spelling() {
+    let secrets = Secrets::of([format!("doctl auth init -t dop_v1_{}", "0123456789abcdef".repeat(4)).as_str()]);
+    assert!(secrets.hold(&format!("DOP-V1-{}", "0123456789abcdef".repeat(4))) && !secrets.hold("doctl-auth"));
+}
+
+#[test]
 fn many_secrets_take_no_longer_than_one_each() {
     let text = "password=hunter2x; ".repeat(100_000);
     let shown = redact(&text);
