@@ -11,7 +11,7 @@
 use super::arm::{Decider, Shared};
 use super::spec::Arm;
 use agrail::Guard;
-use agrail::learn::{Feedback, apply_feedback};
+use agrail::learn::Feedback;
 use agrail::replay::{self, Trace, sandbox::Roots};
 use agrail::verdict::{Mode, Verdict};
 use anyhow::{Context, Result};
@@ -34,6 +34,9 @@ pub struct Rule {
     /// `done` or `said`.
     kind: String,
     reason: String,
+    /// The reason of each report, if reporters differ.
+    #[serde(default)]
+    reasons: Vec<String>,
     report: Vec<Value>,
     held: Vec<Value>,
     honest: Vec<Value>,
@@ -92,7 +95,8 @@ impl Organisation {
                     None => ("report", at, rule.report.get(at).context("a rule has no report")?),
                 };
                 let trace = self.trace(rule, name, at, action, "deny")?;
-                lessons.push(Lesson { trace, reason: Some(rule.reason.clone()) });
+                let reason = rule.reasons.get(at).unwrap_or(&rule.reason).clone();
+                lessons.push(Lesson { trace, reason: Some(reason) });
             }
         }
         Ok(lessons)
@@ -137,8 +141,7 @@ impl Organisation {
             guard.settle().await?;
             eprintln!("{} seed {seed} lesson {}/{count}: {} {}", arm.name, place + 1, trace.id, verdict.decision);
             if let Some((reason, memory)) = reason.zip(guard.memory()).filter(|_| told) {
-                apply_feedback(memory, &verdict.id, Feedback::Incident, "operator")?;
-                memory.explain_report(&verdict.id, &reason, "operator")?;
+                memory.report(&verdict.id, Feedback::Incident, &reason, "operator")?;
             }
         }
         Ok(())

@@ -10,7 +10,7 @@
 //! 4. `false-positive`: counts against the learnt checks that decided. A model's alarm is kept as a contrast, so that
 //!    actions with the same kinds of effects are not stopped for the same reason. Policies are not changed.
 
-use super::induced;
+use super::induced::{self, Reporter};
 use crate::check::{Answerer, Outcome, Reasoning, Source};
 use crate::clock::now_ms;
 use crate::memory::{self, Authority, Change, Entry, Grant, Key, Lesson, Memory, MemoryError, Trigger};
@@ -137,12 +137,28 @@ struct Named {
 /// # Errors
 /// [`FeedbackError`]
 pub fn apply_feedback(memory: &Memory, id: &str, feedback: Feedback, who: &str) -> Result<Learnt, FeedbackError> {
+    learnt(memory, id, feedback, Reporter { who, reason: None })
+}
+
+impl Memory {
+    /// Learns that an action should have been stopped, and what was wrong with it, as a statement without its subject (`told
+    /// a guest that breakfast is free`). Other feedback has no reason. What the reason and the action both name, such as a
+    /// program, a table or a branch, is what the rule is about. A report that is known already gets the reason, unless somebody else gave one.
+    ///
+    /// # Errors
+    /// As [`apply_feedback`].
+    pub fn report(&self, id: &str, feedback: Feedback, reason: &str, who: &str) -> Result<Learnt, FeedbackError> {
+        learnt(self, id, feedback, Reporter { who, reason: Some(reason) })
+    }
+}
+
+fn learnt(memory: &Memory, id: &str, feedback: Feedback, by: Reporter<'_>) -> Result<Learnt, FeedbackError> {
     let record = recorded(memory, id)?;
     let entry = match feedback {
         Feedback::Approve { uses, days } => approve(memory, id, &record, uses, days)?,
-        Feedback::Reject => induced::report(memory, id, &record, who, REJECTED)?,
-        Feedback::Incident => induced::report(memory, id, &record, who, INCIDENT)?,
-        Feedback::FalsePositive => return false_positive(memory, id, &record, who),
+        Feedback::Reject => induced::report(memory, id, &record, by, REJECTED)?,
+        Feedback::Incident => induced::report(memory, id, &record, by, INCIDENT)?,
+        Feedback::FalsePositive => return false_positive(memory, id, &record, by.who),
     };
     Ok(Learnt::Entry(Box::new(entry)))
 }

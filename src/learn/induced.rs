@@ -11,7 +11,8 @@
 use super::feedback::{FeedbackError, Record};
 use crate::memory::{Entry, Key, LearnedCheck, Memory, MemoryError, Ruling, TRIGGERS, Trigger};
 use crate::reason::rules::INCIDENT;
-use crate::shape::{Condition, Event, Example, Honest, Literal, Pattern, Recorded, Slot, told};
+use crate::shape::{Condition, Event, Example, Family, Honest, Literal, Pattern, Recorded, Slot, told};
+use crate::untrusted::Secrets;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -25,6 +26,8 @@ const SHAPE: &str = "shape";
 const ABOVE: &str = "shape above";
 /// Class of the trigger of a rule with more patterns than an entry has triggers.
 const ANY: &str = "any";
+/// Class of the trigger of rules about names, for actions that have more names than are compared.
+const MORE: &str = "more names";
 /// Trigger of the rules with a reason, which recall by meaning chooses from.
 pub(crate) const WITH_REASON: (&str, &str) = (SHAPE, "with a reason");
 
@@ -33,7 +36,7 @@ pub(super) fn report(
     memory: &Memory,
     id: &str,
     record: &Record,
-    who: &str,
+    Reporter { who, reason }: Reporter<'_>,
     name: &str,
 ) -> Result<Entry, FeedbackError> {
     let unknown =
@@ -41,14 +44,15 @@ pub(super) fn report(
     if record.events.is_empty() {
         return Err(unknown());
     }
-    let example = example(id, record, who);
+    let example = Example { reason: reason.and_then(reason_line), ..example(id, record, who) };
     let rules = rules(memory)?;
     let honest = honest(memory, &rules, Some(&example))?;
     let mut best: Option<(Arc<Entry>, Condition, i32)> = None;
-    for entry in rules.iter().filter(|entry| entry.checks.iter().any(|check| check.name == name)) {
+    let named = of_check(&rules, name);
+    for entry in &named {
         let Some(condition) = &entry.condition else { continue };
         if condition.examples.iter().any(|known| known.verdict == example.verdict) {
-            return Ok(Entry::clone(entry));
+            return explained(memory, entry, condition.clone(), example, record, &honest);
         }
         if let Some((wider, rank)) = condition.with(example.clone(), &honest)
             && best
@@ -60,15 +64,13 @@ pub(super) fn report(
     }
     let (mut entry, mut condition) = match best {
         Some((entry, condition, _)) => (Some(version(&entry)), condition),
-        None => (None, Condition::of(example.clone(), &honest)),
+        None => (None, alone(&example, &honest, named.iter().filter_map(|rule| rule.condition.as_ref()))),
     };
     if condition.patterns.is_empty() {
         return Err(unknown());
     }
     let source = format!("feedback:{name}:{id}");
     let mut replaced = BTreeSet::new();
-    let named: Vec<&Arc<Entry>> =
-        rules.iter().filter(|rule| rule.checks.iter().any(|check| check.name == name)).collect();
     // rules that name the same thing may have nothing in common pair by pair
     if let Some((whole, ids)) = gathered(&condition, &named, &honest) {
         replaced.extend(ids);
@@ -98,7 +100,91 @@ pub(super) fn report(
     for (old, version) in replaced {
         memory.retire_unchanged(&old, version, who)?;
     }
+    narrow(memory, &kept, &rules, who)?;
     Ok(kept)
+}
+
+/// Who reports an action, and what was wrong with it.
+#[derive(Clone, Copy)]
+pub(super) struct Reporter<'a> {
+    /// The person.
+    pub who: &'a str,
+    /// In their words.
+    pub reason: Option<&'a str>,
+}
+
+/// One line of what a reporter says, without secrets.
+fn reason_line(reason: &str) -> Option<String> {
+    let words = reason.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let reason = Secrets::default().redact(&words.collect::<Vec<_>>().join(" ")).into_owned();
+    let reason = reason.get(..reason.floor_char_boundary(REASON)).unwrap_or_default().trim_end_matches('.');
+    Some(reason.to_owned()).filter(|reason| !reason.is_empty())
+}
+
+/// The rule of a report that is known already, with the reason that came later. Nobody replaces the reason of somebody else.
+fn explained(
+    memory: &Memory,
+    rule: &Entry,
+    mut condition: Condition,
+    example: Example,
+    record: &Record,
+    honest: &Honest,
+) -> Result<Entry, FeedbackError> {
+    let known = condition.examples.iter_mut().find(|known| known.verdict == example.verdict);
+    let (Some(known), Some(check)) = (known, rule.checks.first()) else { return Ok(rule.clone()) };
+    let others = known.reason.is_some() && known.by != example.by;
+    if others || example.reason.is_none() || known.reason == example.reason {
+        return Ok(rule.clone());
+    }
+    known.reason.clone_from(&example.reason);
+    let (who, source) = (example.by, format!("feedback:reason:{}", example.verdict));
+    let known = known.clone();
+    if condition.examples.len() == 1 && !condition.confirmed && !condition.exact && condition.against.is_empty() {
+        condition = condition.explained(known, honest);
+    }
+    let of = Of { key: &rule.key, project: Some(&record.agent), who: &who, note: None };
+    keep(memory, Some(version(rule)), condition, &check.name, of, source)
+}
+
+/// The condition of a report that has nothing in common with another. Where the actions of like reports name what their
+/// reason says and this one does not, it may be a mistake: then it covers only what repeats it.
+fn alone<'c>(example: &Example, honest: &Honest, mut others: impl Iterator<Item = &'c Condition>) -> Condition {
+    let own = Condition::of(example.clone(), honest);
+    let exact = Condition::exactly(example.clone());
+    let same = |other: &Condition| other.examples.iter().all(|known| known.by == example.by);
+    let doubtful = others.any(|other| same(other) && other.is_clearer_than(&own)) && !exact.patterns.is_empty();
+    if doubtful { exact } else { own }
+}
+
+/// Narrows rules of one report that are doubtful beside a new one.
+fn narrow(memory: &Memory, kept: &Entry, rules: &[Arc<Entry>], who: &str) -> Result<(), FeedbackError> {
+    let Some(clear) = &kept.condition else { return Ok(()) };
+    for rule in rules.iter().filter(|rule| rule.id != kept.id) {
+        let (Some(condition), Some(check)) = (&rule.condition, rule.checks.first()) else { continue };
+        let [example] = condition.examples.as_slice() else { continue };
+        // nobody narrows somebody else's rule
+        if example.by != who {
+            continue;
+        }
+        let alike = kept.checks.iter().any(|other| other.name == check.name);
+        let open = !condition.confirmed && !condition.exact && condition.against.is_empty();
+        if !alike || !open || !clear.is_clearer_than(condition) {
+            continue;
+        }
+        let exact = Condition::exactly(example.clone());
+        if exact.patterns.is_empty() {
+            continue;
+        }
+        let of = Of { key: &rule.key, project: rule.provenance.project.as_ref(), who, note: None };
+        let source = format!("feedback:narrowed:{}", kept.id);
+        keep(memory, Some(version(rule)), exact, &check.name, of, source)?;
+    }
+    Ok(())
+}
+
+/// The rules of one check.
+fn of_check<'r>(rules: &'r [Arc<Entry>], name: &str) -> Vec<&'r Arc<Entry>> {
+    rules.iter().filter(|rule| rule.checks.iter().any(|check| check.name == name)).collect()
 }
 
 /// A rule and the version of it that was read.
@@ -157,6 +243,9 @@ pub(crate) fn lookups(events: &[Event]) -> Vec<Trigger> {
             found.extend(event.of(Slot::At).map(|at| Trigger { verb: ABOVE.to_owned(), class: at.to_owned() }));
         }
     }
+    if events.iter().any(|event| event.more) {
+        found.insert(Trigger { verb: SHAPE.to_owned(), class: MORE.to_owned() });
+    }
     if !found.is_empty() {
         found.insert(Trigger { verb: SHAPE.to_owned(), class: ANY.to_owned() });
     }
@@ -182,6 +271,9 @@ fn triggers(patterns: &[Pattern]) -> Vec<Trigger> {
             let parents = literal.1.match_indices('/').filter_map(|(at, _)| literal.1.get(..at.max(1)));
             found.extend(parents.map(|folder| Trigger { verb: ABOVE.to_owned(), class: folder.to_owned() }));
         }
+    }
+    if patterns.iter().any(|pattern| pattern.family == Family::Mention) {
+        found.insert(Trigger { verb: SHAPE.to_owned(), class: MORE.to_owned() });
     }
     let anchored = patterns.iter().all(|pattern| pattern.anchor().is_some());
     // one is left for the reasons
@@ -281,6 +373,8 @@ pub(super) fn keep(
     Ok(memory.rule(Ruling { entry, key, check, triggers, condition, principal: who.to_owned(), project, source })?)
 }
 
+/// Longest reason, in bytes.
+const REASON: usize = 300;
 /// Most reasons of reporters that a rule's sentence shows.
 const REASONS: usize = 2;
 /// Most bytes of a rule's sentence.

@@ -5,17 +5,13 @@
 //! 2. A reason is a statement about the reported action (`told a guest that breakfast is free`). Similarity only chooses the
 //!    reasons that a model is asked about: on texts, near misses are as similar to reports as repetitions in other words are.
 
-use super::induced::{Of, keep, rules, version};
-use super::{FeedbackError, embedded_text};
+use super::embedded_text;
 use crate::embed::{EmbedError, Embedder};
 use crate::memory::{Entry, Memory, MemoryError};
-use crate::untrusted::Secrets;
 use std::sync::Arc;
 
 /// Most examples whose texts make the vector of a rule.
 const EXAMPLES: usize = 8;
-/// Longest reason, in bytes.
-const REASON: usize = 300;
 
 /// Why entries have no vectors.
 #[derive(Debug, thiserror::Error)]
@@ -57,28 +53,6 @@ impl Memory {
             }
         }
         Ok(())
-    }
-
-    /// Keeps what a reporter says was wrong with the action of a verdict, as a statement without its subject (`told a guest
-    /// that breakfast is free`), and returns the next version of the rule of which the report is an example.
-    ///
-    /// # Errors
-    /// [`MemoryError::NoSuchEntry`] if no rule has this example; if the memory cannot be read or written.
-    pub fn explain_report(&self, verdict: &str, reason: &str, who: &str) -> Result<Entry, FeedbackError> {
-        let reason = reason.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-        let reason = Secrets::default().redact(&reason.collect::<Vec<_>>().join(" ")).into_owned();
-        let reason = reason.get(..reason.floor_char_boundary(REASON)).unwrap_or_default().trim_end_matches('.');
-        for rule in rules(self)? {
-            let (Some(mut condition), Some(check)) = (rule.condition.clone(), rule.checks.first()) else { continue };
-            let Some(example) = condition.examples.iter_mut().find(|example| example.verdict == verdict) else {
-                continue;
-            };
-            example.reason = Some(reason.to_owned()).filter(|reason| !reason.is_empty());
-            let of = Of { key: &rule.key, project: rule.provenance.project.as_ref(), who, note: None };
-            let source = format!("feedback:reason:{verdict}");
-            return keep(self, Some(version(&rule)), condition, &check.name, of, source);
-        }
-        Err(MemoryError::NoSuchEntry { id: verdict.to_owned() }.into())
     }
 }
 

@@ -7,7 +7,7 @@
 //!    its approval answers. [`Memory::widen`] extends an approval along arguments that a person names.
 //! 5. [`Memory::draft_tool`] and [`Memory::draft_program`] draft a row about an in-house tool from approved and reported calls.
 //! 6. [`Memory::question`] is the question about a rule whose answer the record needs most.
-//! 7. [`Memory::explain_report`] keeps what a reporter says was wrong, and [`Memory::embed`] gives entries the vectors by which
+//! 7. [`Memory::report`] also learns what a reporter says was wrong, and [`Memory::embed`] gives entries the vectors by which
 //!    meaning recalls them.
 //! 8. `triggers` recall lessons.
 

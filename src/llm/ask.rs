@@ -38,6 +38,36 @@ pub(crate) async fn ask<T: DeserializeOwned>(
     })
 }
 
+/// Sends a prompt to a model that asks for `yes` or `no`, and returns whether the reply begins with yes.
+///
+/// # Errors
+/// [`ModelError`]; `Malformed` if neither the reply nor the one after the repair turn is an answer.
+pub(crate) async fn ask_whether(model: &dyn LanguageModel, meter: &Meter, prompt: &Prompt) -> Result<bool, ModelError> {
+    let first = once(model, meter, prompt).await?;
+    if let Some(answer) = yes_or_no(&first.text) {
+        return Ok(answer);
+    }
+    meter.count_malformed();
+    let mut again = prompt.clone();
+    again.turns.push(Turn { role: Role::Assistant, text: bounded(&first.text).to_owned() });
+    again.turns.push(Turn { role: Role::User, text: "Answer with one word, yes or no.".to_owned() });
+    let second = once(model, meter, &again).await?;
+    yes_or_no(&second.text).ok_or_else(|| {
+        meter.count_malformed();
+        ModelError::Malformed("the reply is neither yes nor no".to_owned())
+    })
+}
+
+/// What the first word of a reply says.
+fn yes_or_no(reply: &str) -> Option<bool> {
+    let mut words = reply.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    match words.next()?.to_lowercase().as_str() {
+        "yes" => Some(true),
+        "no" => Some(false),
+        _ => None,
+    }
+}
+
 async fn once(model: &dyn LanguageModel, meter: &Meter, prompt: &Prompt) -> Result<Completion, ModelError> {
     let (limit, reply_tokens) = meter.admit(prompt)?;
     let mut prompt = prompt.clone();

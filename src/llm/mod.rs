@@ -16,7 +16,7 @@ pub mod reply;
 #[cfg(feature = "llm")]
 mod retry;
 
-pub(crate) use ask::ask;
+pub(crate) use ask::{ask, ask_whether};
 pub use meter::{Limits, Meter, Spent};
 #[cfg(feature = "llm")]
 pub use openai::{Endpoint, OpenAi};

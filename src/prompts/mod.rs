@@ -21,7 +21,7 @@ const SHIPPED: &[(&str, &str, &[&str])] = &[
     ("resume", include_str!("resume.md"), &["numbers", "data"]),
     ("confirm", include_str!("confirm.md"), &["data"]),
     ("judge", include_str!("judge.md"), &["data"]),
-    ("reported", include_str!("reported.md"), &["data"]),
+    ("reported", include_str!("reported.md"), &["data", "statement"]),
     ("single", include_str!("single.md"), &["criteria", "data"]),
     ("evolve-critic", include_str!("evolve-critic.md"), &["data"]),
     ("evolve-edit", include_str!("evolve-edit.md"), &["words", "data"]),

@@ -1,6 +1,7 @@
 //! A condition with the examples behind it.
 
-use super::{Event, Family, Honest, Literal, Pattern, Slot, induce, of};
+use super::reasoned::{self, agree, by_reason, may_agree, said};
+use super::{Event, Family, Honest, Literal, Pattern, Slot, induce, of, words};
 use crate::clock::now_ms;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,6 +104,9 @@ impl Condition {
             more.keep_covered([other]);
             return Some((more, i32::MAX));
         }
+        if !self.may_be_one_with(other) && !self.share_a_name(other, honest) {
+            return None;
+        }
         let (most, least) = {
             let (own, others) = (self.examples.len(), other.examples.len());
             (own.max(others), own.min(others))
@@ -145,7 +149,8 @@ impl Condition {
     /// of them denies already.
     #[must_use]
     pub(crate) fn common(all: &[&Self], honest: &Honest) -> Option<Self> {
-        if all.iter().any(|one| one.is_firm()) {
+        let apart = |one: &&Self| all.iter().any(|other| !one.may_be_one_with(other));
+        if all.iter().any(|one| one.is_firm() || apart(one)) {
             return None;
         }
         let mut whole = Self {
@@ -159,6 +164,41 @@ impl Condition {
         whole.examples.truncate(EXAMPLES);
         whole.against.truncate(EXAMPLES);
         Some(whole)
+    }
+
+    /// Whether nothing that reporters said keeps two conditions apart.
+    fn may_be_one_with(&self, other: &Self) -> bool {
+        let (own, others) = (self.reasons(), other.reasons());
+        own.is_empty() || others.is_empty() || own.iter().any(|one| others.iter().any(|other| agree(one, other)))
+    }
+
+    /// Whether two conditions share what reporters said, though in other words: a name that each of them said, or one that
+    /// is no plain word.
+    fn share_a_name(&self, other: &Self, honest: &Honest) -> bool {
+        let all: Vec<Example> = self.examples.iter().chain(&other.examples).cloned().collect();
+        let near = || self.reasons().iter().any(|one| other.reasons().iter().any(|other| may_agree(one, other)));
+        let telling =
+            |pattern: &Pattern| reasoned::is_distinct(pattern) || near() && reasoned::is_said_by_each(pattern, &all);
+        by_reason(&all, honest).is_some_and(|(pattern, quiet)| quiet && telling(&pattern))
+    }
+
+    /// Whether reporters gave the same reason for both, and only the actions of this one name what it says.
+    #[must_use]
+    pub(crate) fn is_clearer_than(&self, other: &Self) -> bool {
+        let same = !self.reasons().is_empty() && !other.reasons().is_empty() && self.may_be_one_with(other);
+        // each reporter by the words of the other: one's own words cannot make a colleague's report doubtful
+        let said = said(&other.examples.iter().collect::<Vec<_>>());
+        let is_named = |example: &Example| reasoned::is_named(example, &said);
+        same && self.examples.iter().all(is_named) && !other.examples.iter().any(is_named)
+    }
+
+    /// The condition after a reporter has said what was wrong with its one example; as wide as before, or wider.
+    #[must_use]
+    pub(crate) fn explained(&self, example: Example, honest: &Honest) -> Self {
+        let mut explained = Self::of(example, &self.honest(honest));
+        explained.settled.clone_from(&self.settled);
+        explained.keep_covered([self]);
+        explained
     }
 
     /// The words that all its examples name.
@@ -241,9 +281,24 @@ impl Condition {
     /// Whether an action does again what an example did.
     #[must_use]
     pub(crate) fn repeats(&self, events: &[Event]) -> bool {
-        let mut reported = self.examples.iter().flat_map(|example| &example.events).filter(|event| self.covers(event));
+        let covered = self.examples.iter().flat_map(|example| &example.events).filter(|event| self.covers(event));
+        let mut reported = covered.chain(self.examples.iter().flat_map(|example| self.done_by(example)));
         reported
             .any(|known| events.iter().any(|event| event == known || event.is_within(known) || event.adds_to(known)))
+    }
+
+    /// The commands and calls by which an example did what its reason names.
+    fn done_by<'e>(&'e self, example: &'e Example) -> impl Iterator<Item = &'e Event> {
+        let patterns = self.patterns.iter().filter(|pattern| pattern.family == Family::Mention);
+        let patterns = patterns.filter(|pattern| example.events.iter().any(|event| pattern.matches(event)));
+        let names: BTreeSet<&str> = patterns.flat_map(|pattern| of(&pattern.literals, Slot::Named)).collect();
+        let has = move |event: &&Event| {
+            let words =
+                event.literals.iter().filter(|literal| !matches!(literal.0, Slot::Does | Slot::Kind | Slot::How));
+            event.family != Family::Mention
+                && words.flat_map(|literal| words::names(&literal.1).0).any(|name| names.contains(name.as_str()))
+        };
+        example.events.iter().filter(has)
     }
 
     /// Whether it would be as wide without the reports of any one person: two or more others remain, and they have no target,
@@ -389,7 +444,10 @@ fn covered(pattern: &Pattern) -> String {
             let values = list(Slot::Value);
             if values.is_empty() { name } else { format!("{name}, with {values}") }
         }
-        Family::Mention => format!("{} {}", does.unwrap_or("act on"), list(Slot::Word)),
+        Family::Mention => {
+            let names: Vec<&str> = all(Slot::Word).into_iter().chain(all(Slot::Named)).collect();
+            format!("{} {}", does.unwrap_or("act on"), names.join(" and "))
+        }
         Family::Said => format!("say '{}'", list(Slot::Value)),
         Family::Command | Family::Plain => {
             let first: Vec<&str> = all(Slot::First);

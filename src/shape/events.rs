@@ -1,5 +1,6 @@
 //! The events of an action.
 
+use super::mention::{Parts, mention};
 use super::{Event, Family, Literal, Slot, words};
 use crate::action::Action;
 use crate::effect::table::Table;
@@ -61,19 +62,43 @@ pub(crate) fn events(action: &Action, queries: &[EffectFacts], commands: &[Vec<S
             let own: Vec<&EffectFacts> = queries.iter().filter(|query| query.program == program).collect();
             let files = !own.is_empty() && own.iter().all(|q| q.kind == Kind::Path && q.verb != Verb::Unknown);
             let family = if files { Family::Plain } else { Family::Command };
-            // of a program that nobody knows, the subcommand tells whether it only looks
-            let unknown =
-                own.iter().all(|query| query.verb == Verb::Unknown) && Table::shipped().row(program).is_none();
+            // where nobody knows what a program does, the subcommand tells whether it only looks
+            let unknown = match own.as_slice() {
+                [] => Table::shipped().row(program).is_none(),
+                own => own.iter().any(|query| query.verb == Verb::Unknown),
+            };
             let guessed = unknown && !words::looks(words);
-            if guessed || own.iter().any(|query| !is_look(query.verb)) {
+            if guessed || own.iter().any(|query| acts_on(query)) {
                 literals.insert(Literal(Slot::Does, ACT.to_owned()));
             }
             acts |= guessed;
             found.push(Event { family, literals, spreads: false, more });
         }
     }
+    found.extend(effects(queries, commands));
+    let (tool, sources, texts) = match action {
+        Action::ToolCall { tool, arguments, .. } => {
+            let texts = tool_call::strings(arguments).into_iter().map(|text| text.to_string());
+            (Some(tool.as_str()), words::sources(tool, arguments), texts.filter(|text| !words::is_data(text)).collect())
+        }
+        _ => (None, HashSet::new(), Vec::new()),
+    };
+    let mention = mention(&Parts { queries, commands, tool, texts: &texts, sources, acts }, &found);
+    let mut seen = HashSet::new();
+    mention.into_iter().chain(found).filter(|event| seen.insert(event.clone())).collect()
+}
+
+/// The events of effects.
+fn effects(queries: &[EffectFacts], commands: &[Vec<String>]) -> Vec<Event> {
+    let roots: HashSet<&str> = queries.iter().filter_map(|query| query.constant_part().strip_suffix("/.git")).collect();
+    // git's writes to the whole work tree are left out: the event of the command describes them
+    let whole = |query: &EffectFacts| {
+        query.program == "git" && query.verb == Verb::Write && roots.contains(query.constant_part())
+    };
+    let mut found = Vec::new();
     for query in queries {
         match query.kind {
+            Kind::Path if whole(query) => {}
             Kind::Path => found.extend(place(query)),
             kind if !is_general(&query.name, commands) => {
                 found.extend(thing(query.verb, &query.operation, kind, &query.name))
@@ -81,9 +106,7 @@ pub(crate) fn events(action: &Action, queries: &[EffectFacts], commands: &[Vec<S
             _ => {}
         }
     }
-    let mention = mention(queries, &found, acts);
-    let mut seen = HashSet::new();
-    mention.into_iter().chain(found).filter(|event| seen.insert(event.clone())).collect()
+    found
 }
 
 /// Whether the name of a target is that of its kind alone, such as `image`, which the commands do not name.
@@ -120,7 +143,7 @@ fn place(query: &EffectFacts) -> Option<Event> {
 }
 
 /// Whether a path is that of what a repository keeps of itself.
-fn is_inner(path: &str) -> bool {
+pub(super) fn is_inner(path: &str) -> bool {
     path.contains("/.git/") || path.ends_with("/.git")
 }
 
@@ -189,52 +212,13 @@ fn thing(verb: Verb, operation: &str, kind: Kind, name: &str) -> Option<Event> {
     Some(Event { family: Family::Thing, literals, spreads: false, more: false })
 }
 
-/// All that an action names, and all that it does. `acts`: whether a program that nobody knows seems to do more than look.
-fn mention(queries: &[EffectFacts], events: &[Event], acts: bool) -> Option<Event> {
-    // what a repository keeps of itself changes even when it is only looked at, and the event of a call says what it does
-    let silent = |query: &EffectFacts| {
-        is_look(query.verb) || is_inner(query.constant_part()) || query.kind == Kind::Tool && query.verb == Verb::Call
-    };
-    let acting = queries.iter().filter(|query| !silent(query));
-    let acting = acting.map(|query| group(query.verb).to_owned()).chain(acts.then(|| ACT.to_owned()));
-    let mut literals: BTreeSet<Literal> = acting.map(|verb| Literal(Slot::Does, verb)).collect();
-    let touched = |looks: bool| -> HashSet<String> {
-        let of = queries.iter().filter(|query| query.kind != Kind::Path && is_look(query.verb) == looks);
-        let column = |name: &String| name.rsplit('.').next().map(str::to_owned);
-        let names = of.map(|query| (query.name.to_lowercase(), query.kind == Kind::Column));
-        names.flat_map(|(name, of_table)| column(&name).filter(|_| of_table).into_iter().chain([name])).collect()
-    };
-    let (looked, acted) = (touched(true), touched(false));
-    // what an action only looks at, while it acts on something else
-    let only_looked = |word: &String| looked.contains(word) && !acted.contains(word);
-    for event in events {
-        let named = event.literals.iter().filter_map(|literal| match literal.0 {
-            Slot::Word | Slot::Value => Some(literal.1.to_lowercase()),
-            Slot::At | Slot::Named if event.family == Family::Thing => Some(literal.1.clone()),
-            _ => None,
-        });
-        let named = named.filter(|word| !only_looked(word));
-        literals.extend(named.map(|word| Literal(Slot::Word, word)));
-        let called = event.family == Family::Call && event.of(Slot::Does).any(|does| does == ACT);
-        let does = event.of(Slot::Does).filter(|does| called && !does.starts_with("read") && !does.starts_with("list"));
-        literals
-            .extend(does.filter_map(|does| does.split(' ').next()).map(|verb| Literal(Slot::Does, verb.to_owned())));
-    }
-    if literals.iter().all(|literal| literal.0 != Slot::Does) {
-        return None;
-    }
-    literals.insert(Literal(Slot::Does, ACT.to_owned()));
-    let more = events.iter().any(|event| event.more);
-    Some(Event { family: Family::Mention, literals, spreads: false, more })
-}
-
 /// Whether a statement with this effect only reads.
 fn is_read(verb: Verb) -> bool {
     is_look(verb) && verb != Verb::Unknown
 }
 
 /// Whether a verb leaves everything as it is.
-fn is_look(verb: Verb) -> bool {
+pub(super) fn is_look(verb: Verb) -> bool {
     matches!(
         verb,
         Verb::Read
@@ -248,6 +232,12 @@ fn is_look(verb: Verb) -> bool {
     )
 }
 
+/// Whether an effect changes something, here or elsewhere.
+pub(super) fn acts_on(query: &EffectFacts) -> bool {
+    let reads = query.verb == Verb::Remote && query.operation == "read";
+    !is_look(query.verb) && !reads
+}
+
 /// Whether the text of an argument is a statement of a database.
 pub(crate) fn is_statement(text: &str) -> bool {
     const BEGINS: [&str; 11] =
@@ -259,7 +249,7 @@ pub(crate) fn is_statement(text: &str) -> bool {
 }
 
 /// The host of an address, without its port.
-fn host(address: &str) -> String {
+pub(super) fn host(address: &str) -> String {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let host = rest.split(['/', '?', '#']).next().unwrap_or(rest);
     let host = host.rsplit('@').next().unwrap_or(host);

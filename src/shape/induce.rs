@@ -8,6 +8,7 @@
 //!    program are left out first.
 //! 4. Among several patterns, one about what is changed comes before one about how it was done.
 
+use super::reasoned::{by_reason, is_about_text, is_mixed};
 use super::{Event, Example, Family, Honest, Literal, Pattern, Slot, of};
 use std::collections::BTreeSet;
 
@@ -19,6 +20,8 @@ const MANY: usize = 3;
 const TELLING: usize = 3;
 /// Most words that examples have in common.
 const TOGETHER: usize = 8;
+/// Rank of a pattern that the reporters' own words name.
+const BY_REASON: i32 = 9;
 /// Most ways that a pattern leaves out because honest actions did the same to its target in them.
 const WAYS: usize = 3;
 
@@ -42,9 +45,19 @@ struct Common<'e> {
 /// If many examples name one thing that honest actions do not, the same done to it in any other way belongs to it, too.
 pub(crate) fn induce(examples: &[Example], honest: &Honest) -> Option<(Vec<Pattern>, i32)> {
     let (first, rest) = examples.split_first()?;
+    if is_mixed(examples) {
+        return None;
+    }
+    let by_reason = by_reason(examples, honest);
+    if let Some((pattern, true)) = by_reason {
+        return Some((vec![pattern], BY_REASON));
+    }
+    let of_texts = examples.iter().any(is_about_text);
     let mut best: Option<(Pattern, (bool, i32), usize)> = None;
     let mut mention = None;
-    for event in &first.events {
+    // of a text, only its meaning says what was reported
+    let compared = first.events.iter().filter(|event| !of_texts || event.family == Family::Said);
+    for event in compared {
         let mut common = Common::of(event);
         if !rest.iter().all(|example| common.narrow(example)) {
             continue;
@@ -60,6 +73,10 @@ pub(crate) fn induce(examples: &[Example], honest: &Honest) -> Option<(Vec<Patte
             best = Some((pattern, rank, size));
         }
     }
+    let is_quiet = best.as_ref().is_some_and(|(_, (quiet, _), _)| *quiet);
+    if let Some((pattern, _)) = by_reason.filter(|_| !is_quiet && !of_texts) {
+        return Some((vec![pattern], BY_REASON));
+    }
     best.map(|(pattern, (_, rank), _)| {
         let mention = mention.filter(|mention| *mention != pattern);
         (std::iter::once(pattern).chain(mention).collect(), rank)
@@ -68,6 +85,12 @@ pub(crate) fn induce(examples: &[Example], honest: &Honest) -> Option<(Vec<Patte
 
 /// The patterns of one example: those of the highest rank.
 pub(super) fn alone(example: &Example, honest: &Honest) -> Vec<Pattern> {
+    if let Some((pattern, true)) = by_reason(std::slice::from_ref(example), honest) {
+        return vec![pattern];
+    }
+    if is_about_text(example) {
+        return exactly(example);
+    }
     let mut found: Vec<Pattern> = example.events.iter().filter_map(|event| Common::of(event).pattern(honest)).collect();
     if found.is_empty() {
         // everything that it did was done before: what was reported counts more than that nobody reported it then
@@ -369,11 +392,12 @@ fn is_way(literal: &Literal) -> bool {
 }
 
 /// Whether a folder lies directly in somebody's home.
-fn is_project(folder: &str) -> bool {
+pub(super) fn is_project(folder: &str) -> bool {
     folder.rsplit_once('/').is_some_and(|(above, _)| is_home(above))
 }
 
 /// Whether a folder is somebody's home.
-fn is_home(folder: &str) -> bool {
-    folder == "/root" || folder.strip_prefix("/home/").is_some_and(|rest| !rest.contains('/'))
+pub(super) fn is_home(folder: &str) -> bool {
+    let above = ["/home/", "/Users/"].iter().find_map(|above| folder.strip_prefix(above));
+    folder == "/root" || above.is_some_and(|rest| !rest.contains('/'))
 }

@@ -2,15 +2,17 @@
 //!
 //! 1. An [`Event`] is one thing that an action does: a change or a look at a path, an effect on another kind of target
 //!    (a table, a host), a call of a tool, a command with its words. `events.rs` derives the events of an action from its
-//!    effects and from the commands that the parser found, also inside wrappers, scripts and variables.
+//!    effects and from the commands that the parser found, also inside wrappers, scripts and variables; `mention.rs` makes
+//!    one of all that it names.
 //! 2. A [`Literal`] is one fact of an event: the verb, the path and each folder above it, the program, a word, an option,
 //!    a word of the tool's name, a value of its arguments.
 //! 3. A [`Pattern`] is a conjunction of literals over one event. `induce.rs` finds the smallest one that covers every
 //!    reported example and nothing of the honest record.
 //! 4. A [`Condition`] is a disjunction of patterns with the examples behind it.
 //! 5. `question.rs` finds the question about a condition whose answer the record needs most.
-//! 6. `told.rs` derives what an action tells in words. Its meaning is compared elsewhere; here, a text is equal or not.
-//! 7. A [`Shape`] is an action in normal form with its effects; a [`Widening`] says which of its arguments may differ.
+//! 6. `reasoned.rs` finds what the reasons of reports and the reported actions both name.
+//! 7. `told.rs` derives what an action tells in words. Its meaning is compared elsewhere; here, a text is equal or not.
+//! 8. A [`Shape`] is an action in normal form with its effects; a [`Widening`] says which of its arguments may differ.
 //!
 //! This room knows neither memory nor policy: it turns actions into literals, and literals into patterns.
 
@@ -18,7 +20,9 @@ mod arguments;
 mod condition;
 mod events;
 mod induce;
+mod mention;
 mod question;
+mod reasoned;
 mod told;
 mod words;
 
@@ -29,6 +33,7 @@ pub use condition::{Condition, Example};
 pub(crate) use events::{CHANGE, events, group, is_statement};
 pub(crate) use induce::induce;
 pub(crate) use question::Pair;
+pub(crate) use reasoned::statement;
 pub(crate) use told::told;
 
 use serde::{Deserialize, Serialize};
@@ -54,7 +59,7 @@ pub enum Slot {
     At,
     /// The target, or a folder above it.
     Below,
-    /// The last part of a path.
+    /// A name: the last part of a path, a column, a switch that is on, any name in the words of a mention.
     Named,
     /// The extension of a path.
     Ends,
@@ -66,7 +71,7 @@ pub enum Slot {
     Word,
     /// Two plain words of a command that stand side by side: often a subcommand of a subcommand.
     Pair,
-    /// An option of a command.
+    /// An option of a command; a parameter of a tool; of a mention, a name that is only that of a parameter.
     Option,
     /// A word of the name of a tool or its server.
     Tool,
@@ -213,6 +218,7 @@ impl Pattern {
                 event.literals.contains(literal)
                     || matches!(literal.0, Slot::At | Slot::Below) && event.reaches(&literal.1)
                     || matches!(literal.0, Slot::Named | Slot::Ends) && self.is_inside(event)
+                    || event.more && event.family == Family::Mention && literal.0 == Slot::Named
                     || event.more
                         && matches!(literal.0, Slot::First | Slot::Word | Slot::Pair | Slot::Option | Slot::Value)
             })

@@ -1,9 +1,10 @@
 //! The literals of commands and of the names and arguments of tools.
 
+use super::events::is_statement;
 use super::{Event, Family, Literal, Slot};
 use crate::effect::{UNKNOWN_SPAN, Verb, tool_call};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// Programs that only run another command, which is listed by itself, or only steer the shell.
 const WRAPPERS: &str = "[ bash builtin cd command dash doas env eval exec exit export fish flock ionice ksh local nice \
@@ -11,9 +12,16 @@ nohup printf pushd read return set setsid sh shift sleep source stdbuf sudo test
 watch xargs zsh false echo";
 /// Subcommands that only look, beside the words of tools that do.
 const LOOKS: &str =
-    "diff dump help history info log logs ls plan preview print ps stat stats tail top tree validate version";
+    "diff dump help history info log logs ls peek plan preview ps stat stats tail top tree validate version";
+/// Subcommands that only name what the next one is about.
+const GROUPS: &str = "branch cluster config container context image issue job network node pipeline pod pr project queue \
+release remote repo run service stash tag volume workflow";
+/// Words of arguments from which something is taken.
+const SOURCES: [&str; 3] = ["from", "source", "src"];
+/// Words of arguments to which it goes.
+const TARGETS: [&str; 7] = ["base", "dest", "destination", "dst", "into", "target", "to"];
 /// Longest word or value that is compared, in bytes.
-const LONGEST: usize = 1_000;
+pub(super) const LONGEST: usize = 1_000;
 /// Most names in one piece of code.
 const NAMES: usize = 64;
 /// Fewest letters of a stem.
@@ -25,7 +33,7 @@ const MOST: usize = 1_000;
 pub(super) fn command(words: &[String]) -> Option<(BTreeSet<Literal>, bool)> {
     let (program, arguments) = words.split_first()?;
     let program = program.rsplit('/').next().unwrap_or(program);
-    if program.is_empty() || program.contains(UNKNOWN_SPAN) || WRAPPERS.split_whitespace().any(|one| one == program) {
+    if program.is_empty() || program.contains(UNKNOWN_SPAN) || is_wrapper(program) {
         return None;
     }
     // what only prints its help does nothing
@@ -43,6 +51,13 @@ pub(super) fn command(words: &[String]) -> Option<(BTreeSet<Literal>, bool)> {
     let beside =
         arguments.windows(2).take(MOST).filter(|two| two.iter().all(|word| is_plain(word) && word.len() <= LONGEST));
     found.extend(beside.map(|two| Literal(Slot::Pair, two.join(" "))));
+    // an option without a value
+    let after = arguments.iter().skip(1).map(Some).chain([None]);
+    let alone = arguments.iter().zip(after).take(MOST).filter(|(option, next)| {
+        option.starts_with("--") && option.len() <= LONGEST && next.is_none_or(|next| next.starts_with('-'))
+    });
+    let alone = alone.filter(|(option, _)| !option.contains(['=', UNKNOWN_SPAN])).map(|(option, _)| switch(option));
+    found.extend(alone);
     let more = arguments.len() > MOST || arguments.iter().any(|argument| is_too_long(argument));
     for argument in arguments.iter().filter(|argument| argument.len() <= LONGEST).take(MOST) {
         let dashed = argument.starts_with('-') && argument.len() > 1;
@@ -61,11 +76,24 @@ pub(super) fn command(words: &[String]) -> Option<(BTreeSet<Literal>, bool)> {
     Some((found, more))
 }
 
+/// Whether a program only runs another command.
+pub(super) fn is_wrapper(program: &str) -> bool {
+    WRAPPERS.split_whitespace().any(|one| one == program)
+}
+
 /// Whether the subcommand of an unknown program only looks.
 pub(super) fn looks(words: &[String]) -> bool {
-    let first = words.iter().skip(1).find(|word| is_plain(word));
-    let dry = words.iter().any(|word| matches!(word.as_str(), "--dry-run" | "--help" | "--version"));
-    dry || first.is_some_and(|first| is_look(first))
+    let words: Vec<&String> = words.iter().skip(1).take_while(|word| *word != "--").collect();
+    let free =
+        |at: usize| at.checked_sub(1).and_then(|before| words.get(before)).is_none_or(|word| !word.starts_with('-'));
+    let dry = words.iter().enumerate().any(|(at, word)| *word == "--dry-run" && free(at));
+    let alone = words.len() == 1 && words.iter().any(|word| *word == "--version" || *word == "--help");
+    // a word after an option may be its value
+    let mut plain = words.iter().enumerate().filter(|(at, word)| is_plain(word) && free(*at)).map(|(_, word)| *word);
+    let (first, second) = (plain.next(), plain.next());
+    // `pr view`, but not `delete log`
+    let second = second.filter(|_| first.is_some_and(|first| GROUPS.split_whitespace().any(|group| group == first)));
+    dry || alone || first.into_iter().chain(second).any(|word| is_look(word))
 }
 
 /// Whether the name of an operation is that of a look.
@@ -80,6 +108,36 @@ fn only_looks(arguments: &Value) -> bool {
     let named = |key: &str| ["action", "operation", "op", "method", "verb", "subcommand"].contains(&key);
     let mut said = fields.filter(|(key, _)| named(key)).filter_map(|(_, value)| value.as_str()).peekable();
     said.peek().is_some() && said.all(|word| is_look(&word.to_lowercase()))
+}
+
+/// The names in a word or a text, in one spelling: each part of a path, an address, a statement or a structure, also with
+/// what stands beside it between dots. Of prose only what is no plain word, apart: `depot-3`.
+pub(super) fn names(text: &str) -> (Vec<String>, Vec<String>) {
+    let statement = is_statement(text);
+    let pieces = text.split(['"', '\'', '{', '}', '[', ']', '(', ')', ';', ',', '\n']);
+    let (mut found, mut in_prose) = (Vec::new(), Vec::new());
+    for piece in pieces {
+        let dotted = piece.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.'));
+        let each =
+            dotted.flat_map(|name| std::iter::once(name).chain(name.split('.').filter(move |part| *part != name)));
+        let named = each.map(|name| normal(name.trim_matches('.'))).filter(|name| super::induce::is_telling(name));
+        if statement || !super::told::is_prose(piece) {
+            found.extend(named);
+        } else {
+            in_prose.extend(named.filter(|name| name.contains(|c: char| !c.is_alphabetic())));
+        }
+    }
+    (found, in_prose)
+}
+
+/// Whether a text is data more often than not: a long one of several lines that is no structure.
+pub(super) fn is_data(text: &str) -> bool {
+    text.len() > LONGEST && text.contains('\n') && !text.trim_start().starts_with(['{', '['])
+}
+
+/// One spelling of a name: of `--fare_class` `fare-class`.
+pub(super) fn normal(name: &str) -> String {
+    name.trim_start_matches('-').to_lowercase().replace(['_', ' '], "-")
 }
 
 /// Whether a word is too long to be compared. A long text with blanks is left out, because it is data more often than not.
@@ -192,6 +250,11 @@ pub(super) fn call(server: Option<&str>, tool: &str, arguments: &Value) -> (BTre
                 // the names of the arguments are those of the tool, the names below are data
                 let names = fields.keys().filter(|name| inner && name.len() <= LONGEST).take(NAMES);
                 found.extend(names.flat_map(|name| said(name)));
+                let set = fields.iter().filter(|(name, value)| **value == Value::Bool(true) && name.len() <= LONGEST);
+                found.extend(set.take(NAMES).map(|(name, _)| switch(name)));
+                let off = |value: &Value| matches!(value, Value::Null | Value::Bool(_));
+                let set = fields.iter().filter(|(name, value)| !inner && !off(value) && name.len() <= LONGEST);
+                found.extend(set.take(NAMES).map(|(name, _)| Literal(Slot::Option, format!("--{}", normal(name)))));
                 open.extend(fields.values().map(|value| (value, true)));
             }
             Value::String(text) => more |= is_too_long(text),
@@ -204,6 +267,31 @@ pub(super) fn call(server: Option<&str>, tool: &str, arguments: &Value) -> (BTre
         }
     }
     (found, more)
+}
+
+/// What a tool only takes something from: the values of arguments such as `source`, unless others have them, too. What is
+/// moved or deleted changes where it was.
+pub(super) fn sources(tool: &str, arguments: &Value) -> HashSet<String> {
+    let has =
+        |key: &str, list: &[&str]| crate::effect::words::words(key).iter().any(|word| list.contains(&word.as_str()));
+    let fields = arguments.as_object().filter(|fields| {
+        let copies = !has(tool, &["cut", "delete", "move", "remove", "rename", "transfer"]);
+        let removes = |(key, value): (&String, &Value)| has(key, &["delete", "remove"]) && *value != Value::Bool(false);
+        copies && fields.keys().any(|key| has(key, &TARGETS)) && !fields.iter().any(removes)
+    });
+    let (mut from, mut other) = (HashSet::new(), HashSet::new());
+    for (key, value) in fields.into_iter().flatten() {
+        let values = tool_call::strings(value).into_iter();
+        let values = values.flat_map(|text| said(&text).map(|literal| literal.1).collect::<Vec<_>>());
+        if has(key, &SOURCES) { from.extend(values) } else { other.extend(values) }
+    }
+    from.retain(|value| !other.contains(value));
+    from
+}
+
+/// A switch that is on, of a command or a tool.
+fn switch(name: &str) -> Literal {
+    Literal(Slot::Named, normal(name))
 }
 
 /// A message: the text itself, or the digest of a long one.
@@ -219,7 +307,8 @@ fn said(text: &str) -> impl Iterator<Item = Literal> {
     let plain = text.trim().trim_start_matches(['#', '@']).to_lowercase();
     let name = plain.split_once('@').filter(|(name, host)| host.contains('.') && !name.contains(char::is_whitespace));
     let name = name.map(|(name, _)| name.to_owned());
-    let name = name.into_iter().chain(stem(&plain));
+    let branch = plain.strip_prefix("refs/").and_then(|rest| rest.split_once('/')).map(|(_, name)| name.to_owned());
+    let name = name.into_iter().chain(branch).chain(stem(&plain));
     name.chain([plain]).filter(|value| !value.is_empty()).map(|value| Literal(Slot::Value, value))
 }
 
@@ -242,6 +331,45 @@ mod tests {
         assert!(has("/opt/x/frob run", Slot::Program, "frob") && has("frob run", Slot::First, "run"));
         assert!(has("frob --env=prod", Slot::Option, "--env") && has("frob --env=prod", Slot::Word, "prod"));
         assert!(of("sudo frob").is_empty() && of("").is_empty());
+    }
+
+    #[test]
+    fn names_are_those_of_statements_and_structures_but_not_of_prose() {
+        let has = |text: &str, name: &str| names(text).0.contains(&name.to_owned());
+        assert!(has("--fare_class", "fare-class") && has("config.basket_hold=22", "basket-hold"));
+        assert!(has("UPDATE tickets SET fare_class = 'S2' WHERE id = 7", "fare-class"));
+        assert!(has(r#"{"channel":"web-shop","text":"We are sorry about the strike."}"#, "web-shop"));
+        assert!(!has(r#"{"channel":"web-shop","text":"We are sorry about the strike."}"#, "strike"));
+        assert!(has("https://a.example/api/queues/reflex-hold", "reflex-hold") && names("12 7.5 --").0.is_empty());
+        assert_eq!(names("deploy the web app to depot-3").1, ["depot-3"]);
+    }
+
+    #[test]
+    fn looks_are_told_by_the_subcommand() {
+        let looks = |line: &str| looks(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        for look in ["frob status", "frob pr view 7", "frob push --dry-run", "frob --version", "frob peek queue"] {
+            assert!(looks(look), "{look}");
+        }
+        for act in [
+            "frob push",
+            "frob delete log",
+            "frob deploy web --version 7",
+            "frob print label",
+            "frob",
+            "frob -o list push",
+            "frob push -- --dry-run",
+            "frob push -m --dry-run",
+        ] {
+            assert!(!looks(act), "{act}");
+        }
+    }
+
+    #[test]
+    fn what_a_tool_takes_from_is_no_target() {
+        let of = |tool: &str| sources(tool, &serde_json::json!({"source": "live", "to": "copy", "from": "copy"}));
+        assert!(sources("drain", &serde_json::json!({"from": "live"})).is_empty(), "nothing else is the target");
+        assert_eq!(of("merge_branch"), HashSet::from(["live".to_owned()]));
+        assert!(of("move_branch").is_empty(), "what is moved is gone there");
     }
 
     #[test]

@@ -42,6 +42,7 @@ mod properties;
 mod provenance;
 mod public_api;
 mod readers;
+mod reasons;
 mod recorded;
 mod recovery;
 mod research;

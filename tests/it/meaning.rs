@@ -5,7 +5,7 @@
 use crate::recorded::{MODEL, file, model};
 use agrail::action::{Action, Context, Identity};
 use agrail::embed::{EmbedError, Embedder};
-use agrail::learn::{Feedback, FeedbackError, apply_feedback};
+use agrail::learn::{Feedback, FeedbackError, Learnt, apply_feedback};
 use agrail::llm::{LanguageModel, Player};
 use agrail::memory::Memory;
 use agrail::prompts::Prompts;
@@ -46,8 +46,7 @@ impl Desk {
 
     async fn report(&self, action: &Action, reason: &str) -> String {
         let id = self.check(action).await.id;
-        apply_feedback(&self.memory, &id, Feedback::Incident, "olga").unwrap();
-        self.memory.explain_report(&id, reason, "olga").unwrap();
+        self.memory.report(&id, Feedback::Incident, reason, "olga").unwrap();
         id
     }
 
@@ -128,10 +127,11 @@ async fn a_reason_is_one_short_line_without_secrets() {
     let desk = Desk::new(None, Arc::new(crate::embedder()));
     let reason = format!("showed\n the key\u{1b}[2J ghp_{} to a guest. {}", "a1B2".repeat(9), "x".repeat(900));
     let id = desk.report(&say("Here is the key that you asked for, dear guest."), &reason).await;
-    let said = desk.memory.explain_report(&id, &reason, "olga").unwrap().checks[0].definition.clone();
+    let Learnt::Entry(rule) = desk.memory.report(&id, Feedback::Incident, &reason, "olga").unwrap() else { panic!() };
+    let said = rule.checks[0].definition.clone();
     assert!(said.contains("showed the key") && !said.contains("ghp_a1B2") && said.len() < 600, "{said}");
     assert!(!said.contains(char::is_control), "{said:?}");
-    let refused = desk.memory.explain_report("no-such", "x", "olga").unwrap_err();
+    let refused = desk.memory.report("no-such", Feedback::Incident, "x", "olga").unwrap_err();
     assert!(matches!(refused, FeedbackError::Memory(_)), "{refused}");
 }
 

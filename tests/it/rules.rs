@@ -522,3 +522,17 @@ async fn a_record_that_was_cut_is_an_error_and_no_lesson() {
     apply_feedback(&memory, &ids[1], Feedback::Incident, "olga").unwrap();
     assert_eq!(guard.check(&shell("shipctl cancel 8"), &context).await.decision, Decision::Deny);
 }
+
+#[tokio::test]
+async fn a_report_of_a_merge_is_not_about_the_whole_work_tree() {
+    let home = tempfile::tempdir().unwrap();
+    let tree = home.path().join("work/boards");
+    std::fs::create_dir_all(tree.join(".git")).unwrap();
+    let git = |command: &str| Action::Shell { command: command.to_owned(), cwd: Some(tree.clone()) };
+    let place = Place::new();
+    place.report(&git("git checkout live && git merge --no-ff fix"), Feedback::Incident, "olga").await;
+    assert!(place.stops(&git("git checkout live && git merge --no-ff fix")).await, "{:?}", place.sentences());
+    for honest in ["git checkout -b fix/clock", "git switch main", "touch README.md"] {
+        assert!(!place.stops(&git(honest)).await, "{honest}: {:?}", place.sentences());
+    }
+}

@@ -111,8 +111,9 @@ enum Command {
         /// Number of days for which an approval is valid.
         #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=365))]
         days: u32,
-        /// What was wrong with the action, as a statement without its subject: "told a guest that breakfast is free". A
-        /// model is asked whether it is true of later actions of like meaning, in whatever words.
+        /// What was wrong with the action, as a statement without its subject: "deployed to depot-3", "told a guest that
+        /// breakfast is free". What it and the action both name is what the rule is about; a model is asked whether it is
+        /// true of later actions of like meaning, in whatever words.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
         /// Content of the approval token file, if there is no terminal.
@@ -179,11 +180,12 @@ fn give_feedback(memory: &Memory, verdict: &str, feedback: Feedback, reason: Opt
     if reason.is_some() && !matches!(feedback, Feedback::Reject | Feedback::Incident) {
         bail!("--reason belongs to reject and incident; nothing was learnt");
     }
-    match learn::apply_feedback(memory, verdict, feedback, who)? {
-        Learnt::Entry(mut entry) => {
-            if let Some(reason) = reason {
-                *entry = memory.explain_report(verdict, reason, who)?;
-            }
+    let learnt = match reason {
+        Some(reason) => memory.report(verdict, feedback, reason, who)?,
+        None => learn::apply_feedback(memory, verdict, feedback, who)?,
+    };
+    match learnt {
+        Learnt::Entry(entry) => {
             about(memory, verdict)?;
             changed(&entry);
             crate::learn::asks(memory, &entry.id)?;

@@ -1,25 +1,18 @@
 //! A model's answer to whether an action does what operators reported, in whatever words.
 
-use super::{Llm, line, object};
-use crate::llm::{Meter, ModelError, Role, Turn, ask};
+use super::{Llm, line};
+use crate::llm::{Meter, ModelError, Prompt, Role, Turn, ask_whether};
 use crate::reason::Case;
-use crate::shape::{Condition, Example, told};
+use crate::shape::{Condition, Example, statement, told};
 use crate::untrusted::gather;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Most reasons of one rule that it is asked about.
 const REASONS: usize = 2;
 /// Most false alarms, and as many reports, that the question shows as examples.
 const EXAMPLES: usize = 2;
 /// Most tokens of a reply.
-const REPLY: u32 = 16;
-
-#[derive(Deserialize)]
-struct Said {
-    #[serde(rename = "true")]
-    is_true: bool,
-}
+const REPLY: u32 = 4;
 
 /// The reason that the model finds true of the action, if any.
 pub(super) async fn recognize(
@@ -30,36 +23,41 @@ pub(super) async fn recognize(
 ) -> Result<Option<String>, ModelError> {
     let text = told(&case.action);
     for reason in report.reasons().into_iter().take(REASONS) {
-        let form = object(json!({"true": {"type": "boolean"}}));
-        let mut prompt = llm.prompt("reported", &[], pieces(&text, reason), form, REPLY)?;
-        let nonce = prompt.nonce.clone();
+        let mut prompt = question(llm, &text, reason)?;
         let place = prompt.turns.len().saturating_sub(1);
-        prompt.turns.splice(place..place, examples(report, reason, &nonce)?);
-        if ask::<Said>(&*llm.executor, meter, &prompt).await?.is_true {
+        let examples = examples(llm, report, reason, &prompt.nonce)?;
+        prompt.turns.splice(place..place, examples);
+        if ask_whether(&*llm.executor, meter, &prompt).await? {
             return Ok(Some(line(reason)));
         }
     }
     Ok(None)
 }
 
-fn pieces(text: &str, reason: &str) -> Vec<(&'static str, Value)> {
-    vec![("text", json!(text)), ("statement", json!(line(reason)))]
+/// The question whether a reason is true of a text. Only the text is fenced: an operator said the reason.
+fn question(llm: &Llm, text: &str, reason: &str) -> Result<Prompt, ModelError> {
+    let fenced = gather(vec![("text", json!(text))]).map_err(|e| ModelError::Budget(format!("randomness: {e}")))?;
+    let statement = line(statement(reason));
+    let slots = [("data", fenced.text.as_str()), ("statement", statement.as_str())];
+    let turns = llm.prompts.fill("reported", &slots).map_err(|e| ModelError::Malformed(e.to_string()))?;
+    Ok(Prompt { turns, schema: None, reply_tokens: REPLY, nonce: fenced.nonce })
 }
 
 /// After false alarms, the last of them as examples, each beside a report; without any, none: its own reports alone lead a
 /// small model to find every text alike.
-fn examples(report: &Condition, reason: &str, nonce: &str) -> Result<Vec<Turn>, ModelError> {
+fn examples(llm: &Llm, report: &Condition, reason: &str, nonce: &str) -> Result<Vec<Turn>, ModelError> {
     let texts = |examples: &[Example]| -> Vec<String> {
         let told = examples.iter().rev().map(|example| example.told.clone());
         told.filter(|text| !text.is_empty()).take(EXAMPLES).collect()
     };
     let mut turns = Vec::new();
     for (reported, alarm) in texts(&report.examples).into_iter().zip(texts(&report.against)) {
-        for (text, is_true) in [(reported, true), (alarm, false)] {
-            let fenced = gather(pieces(&text, reason)).map_err(|e| ModelError::Budget(format!("randomness: {e}")))?;
+        for (text, answer) in [(reported, "Yes"), (alarm, "No")] {
+            let asked = question(llm, &text, reason)?;
+            let question = asked.turns.into_iter().filter(|turn| turn.role == Role::User);
             // one nonce for the whole request
-            turns.push(Turn { role: Role::User, text: fenced.text.replace(&fenced.nonce, nonce) });
-            turns.push(Turn { role: Role::Assistant, text: json!({"true": is_true}).to_string() });
+            turns.extend(question.map(|turn| Turn { text: turn.text.replace(&asked.nonce, nonce), ..turn }));
+            turns.push(Turn { role: Role::Assistant, text: answer.to_owned() });
         }
     }
     Ok(turns)

@@ -4,7 +4,7 @@ use super::memory::memory_of;
 use super::problem::Problem;
 use super::{Answer, blocking, operator, parse_body};
 use crate::learn::{Feedback, FeedbackError, Learnt, Question, apply_feedback};
-use crate::memory::Entry;
+use crate::memory::{Entry, Memory};
 use crate::serve::Service;
 use crate::serve::openapi::{AnyRoute, BodyErrors, ConflictError, MemoryErrors, OperatorErrors, RequestErrors};
 use axum::body::Bytes;
@@ -27,7 +27,8 @@ pub(super) struct FeedbackBody {
     #[schema(minimum = 1, maximum = 365)]
     days: u32,
     /// What was wrong with a rejected or reported action, as a statement without its subject: `told a guest that breakfast
-    /// is free`. A model is asked whether it is true of later actions of like meaning.
+    /// is free`. What it and the action both name, such as a program or a table, is what the rule is about; a model is asked
+    /// whether it is true of later actions of like meaning.
     #[serde(default)]
     #[schema(max_length = 300)]
     reason: Option<String>,
@@ -97,11 +98,12 @@ pub(super) async fn give_feedback(State(service): State<Service>, headers: Heade
     };
     let memory = memory_of(&service)?;
     service.live().guard.settle().await.map_err(Problem::failed)?;
-    blocking(move || match apply_feedback(&memory, &verdict, feedback, &who) {
-        Ok(Learnt::Entry(mut entry)) => {
-            if let Some(reason) = &reason {
-                *entry = memory.explain_report(&verdict, reason, &who).map_err(of_memory)?;
-            }
+    let learn = move |memory: &Memory| match &reason {
+        Some(reason) => memory.report(&verdict, feedback, reason, &who),
+        None => apply_feedback(memory, &verdict, feedback, &who),
+    };
+    blocking(move || match learn(&memory) {
+        Ok(Learnt::Entry(entry)) => {
             let question = memory.question(&entry.id).map_err(Problem::failed)?;
             Ok(FeedbackResponse { learnt: Some(entry), question, decided_by: None })
         }
