@@ -60,8 +60,7 @@ pub(crate) fn events(action: &Action, queries: &[EffectFacts], commands: &[Vec<S
         if let Some((mut literals, more)) = words::command(words) {
             let program = super::of(&literals, Slot::Program).next().unwrap_or_default();
             let own: Vec<&EffectFacts> = queries.iter().filter(|query| query.program == program).collect();
-            let files = !own.is_empty() && own.iter().all(|q| q.kind == Kind::Path && q.verb != Verb::Unknown);
-            let family = if files { Family::Plain } else { Family::Command };
+            let family = family(queries, program);
             // where nobody knows what a program does, the subcommand tells whether it only looks
             let unknown = match own.as_slice() {
                 [] => Table::shipped().row(program).is_none(),
@@ -86,6 +85,13 @@ pub(crate) fn events(action: &Action, queries: &[EffectFacts], commands: &[Vec<S
     let mention = mention(&Parts { queries, commands, tool, texts: &texts, sources, acts }, &found);
     let mut seen = HashSet::new();
     mention.into_iter().chain(found).filter(|event| seen.insert(event.clone())).collect()
+}
+
+/// Whether the commands of a program only work on files.
+pub(super) fn family(queries: &[EffectFacts], program: &str) -> Family {
+    let mut own = queries.iter().filter(|query| query.program == program).peekable();
+    let files = own.peek().is_some() && own.all(|query| query.kind == Kind::Path && query.verb != Verb::Unknown);
+    if files { Family::Plain } else { Family::Command }
 }
 
 /// The events of effects.

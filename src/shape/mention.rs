@@ -7,7 +7,7 @@
 //!    itself it says little.
 //! 3. A local file is no thing of that name: rules about files and folders are about places.
 
-use super::events::{ACT, acts_on, group, host, is_inner};
+use super::events::{ACT, acts_on, family, group, host, is_inner};
 use super::{Event, Family, Literal, Slot, words};
 use crate::effect::table::Table;
 use crate::effect::{Kind, Verb};
@@ -161,20 +161,14 @@ impl Parts<'_> {
         if Table::shipped().row(program).is_none() {
             spelled.extend(words::names(program).0);
         }
-        let own = self.queries.iter().filter(|query| query.program == program);
-        let files =
-            own.clone().next().is_some() && own.clone().all(|q| q.kind == Kind::Path && q.verb != Verb::Unknown);
-        let looks = self.looks_of(program, if files { Family::Plain } else { Family::Command });
+        let looks = self.looks_of(program, family(self.queries, program));
         for word in command.iter().skip(1) {
             let value = match word.split_once('=') {
                 Some((option, value)) if option.starts_with('-') => value,
                 _ if word.starts_with('-') => continue,
                 _ => word,
             };
-            // a long text of several lines is data more often than not
-            let data =
-                value.len() > words::LONGEST && value.contains('\n') && !value.trim_start().starts_with(['{', '[']);
-            if data || looks.has(&value.to_lowercase()) {
+            if words::is_data(value) || looks.has(&value.to_lowercase()) {
                 continue;
             }
             let (names, prose) = words::names(value);
