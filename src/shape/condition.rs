@@ -104,7 +104,8 @@ impl Condition {
             more.keep_covered([other]);
             return Some((more, i32::MAX));
         }
-        if !self.may_be_one_with(other) && !self.share_a_name(other, honest) {
+        let vague = !self.may_be_one_with(other) && self.are_vague(other, honest);
+        if !self.may_be_one_with(other) && !vague && !self.share_a_name(other, honest) {
             return None;
         }
         let (most, least) = {
@@ -118,6 +119,9 @@ impl Condition {
         let settled = &self.settled | &other.settled;
         let mut merged = Self { examples, against, settled, ..Self::default() };
         let (patterns, rank) = induce(&merged.examples, &merged.honest(honest))?;
+        if vague && patterns.iter().any(induce::is_of_all) {
+            return None;
+        }
         // the first reports stay, so that later ones cannot push them out
         merged.examples.truncate(EXAMPLES);
         // two rules that trouble nobody do not become one that does
@@ -149,7 +153,7 @@ impl Condition {
     /// of them denies already.
     #[must_use]
     pub(crate) fn common(all: &[&Self], honest: &Honest) -> Option<Self> {
-        let apart = |one: &&Self| all.iter().any(|other| !one.may_be_one_with(other));
+        let apart = |one: &&Self| all.iter().any(|other| !one.may_be_one_with(other) && !one.are_vague(other, honest));
         if all.iter().any(|one| one.is_firm() || apart(one)) {
             return None;
         }
@@ -170,6 +174,12 @@ impl Condition {
     fn may_be_one_with(&self, other: &Self) -> bool {
         let (own, others) = (self.reasons(), other.reasons());
         own.is_empty() || others.is_empty() || own.iter().any(|one| others.iter().any(|other| agree(one, other)))
+    }
+
+    /// Whether nobody said anything by which two conditions could be told apart.
+    fn are_vague(&self, other: &Self, honest: &Honest) -> bool {
+        let all: Vec<&Example> = self.examples.iter().chain(&other.examples).collect();
+        reasoned::say_nothing(&all, honest)
     }
 
     /// Whether two conditions share what reporters said, though in other words: a name that each of them said, or one that
@@ -358,7 +368,8 @@ impl Condition {
     }
 
     /// What reporters said was wrong, each reason once.
-    pub(crate) fn reasons(&self) -> Vec<&str> {
+    #[must_use]
+    pub fn reasons(&self) -> Vec<&str> {
         let mut found: Vec<&str> = Vec::new();
         for reason in self.examples.iter().filter_map(|example| example.reason.as_deref()) {
             if !found.contains(&reason) {

@@ -396,6 +396,12 @@ pub(super) fn is_project(folder: &str) -> bool {
     folder.rsplit_once('/').is_some_and(|(above, _)| is_home(above))
 }
 
+/// Whether a pattern is of whatever is in a whole project or home.
+pub(super) fn is_of_all(pattern: &Pattern) -> bool {
+    let mut folders = pattern.literals.iter().filter(|literal| literal.0 == Slot::Below).map(|literal| &literal.1);
+    pattern.family == Family::Place && folders.any(|folder| is_project(folder) || is_home(folder))
+}
+
 /// Whether a folder is somebody's home.
 pub(super) fn is_home(folder: &str) -> bool {
     let above = ["/home/", "/Users/"].iter().find_map(|above| folder.strip_prefix(above));

@@ -94,6 +94,20 @@ pub(super) fn is_named(example: &Example, said: &BTreeSet<String>) -> bool {
     !named(example, said).is_empty() || !place(example, said).is_empty()
 }
 
+/// Whether reasons say nothing by which reports could be told apart: "never again", "a customer complained". A name that is
+/// no plain word, or that actions on record have and the reported ones lack, is a sign of a mistake.
+pub(super) fn say_nothing(examples: &[&Example], honest: &Honest) -> bool {
+    let reasons = || examples.iter().filter_map(|example| example.reason.as_deref());
+    let said = said(examples);
+    let on_record = || {
+        let events = honest.passed.iter().chain(&honest.asked).filter(|event| event.family == Family::Mention);
+        events.flat_map(|event| event.of(Slot::Named)).any(|name| is_said(name, &said))
+    };
+    reasons().all(|reason| words(reason).all(|word| is_plain(&word)))
+        && !examples.iter().any(|example| is_about_text(example) || is_named(example, &said))
+        && !on_record()
+}
+
 /// Whether some examples with a reason name something that reasons say, and others do not.
 pub(super) fn is_mixed(examples: &[Example]) -> bool {
     let said = said(&examples.iter().collect::<Vec<_>>());

@@ -164,6 +164,19 @@ async fn a_report_that_names_nothing_of_its_reason_covers_only_its_repetition() 
 }
 
 #[tokio::test]
+async fn a_reason_that_names_nothing_teaches_no_less_than_none() {
+    for reasons in [["", "", ""], ["a customer complained", "never again", "we had to repair that by hand"]] {
+        let place = Place::new();
+        place.check(&shell("shipctl list --open")).await;
+        for (order, reason) in [(4711, reasons[0]), (4802, reasons[1]), (5120, reasons[2])] {
+            place.report(&shell(&format!("shipctl cancel {order} --fast")), reason).await;
+        }
+        assert!(place.stops(&shell("shipctl cancel 6001")).await, "{reasons:?}: {:#?}", place.sentences());
+        assert!(!place.stops(&shell("shipctl list --open")).await, "{reasons:?}: {:#?}", place.sentences());
+    }
+}
+
+#[tokio::test]
 async fn a_reason_that_comes_later_is_kept_and_the_same_report_counts_once() {
     let place = Place::new();
     let id = place.report(&shell("shipctl deploy web --site north-7"), "deployed to north-7").await;
