@@ -14,6 +14,7 @@ use agrail::prompts::{Prompts, UNIVERSAL};
 use agrail::reason::llm::{Llm, LlmSettings};
 use agrail::verdict::Mode;
 use anyhow::{Result, bail};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,7 +71,7 @@ pub fn build(arm: &Arm, seed: u64, file: &Path, shared: &Shared) -> Result<Decid
         settings.tools = arm.tools;
         settings.single = !arm.executor;
         settings.criteria = if arm.criteria == "task" { TASK } else { UNIVERSAL.trim() }.to_owned();
-        builder = builder.model(Arc::new(Llm::new(model, shared.prompts.clone(), settings)));
+        builder = builder.model(Arc::new(Llm::new(model, prompts(arm, &shared.prompts)?, settings)));
     }
     if arm.memory != "none" {
         let memory = Memory::open(file, shared.embedder.id(), shared.embedder.dimensions())?;
@@ -102,6 +103,21 @@ pub fn build(arm: &Arm, seed: u64, file: &Path, shared: &Shared) -> Result<Decid
         s.limits.wall = Duration::from_secs(600);
     });
     Ok(Decider::Guard(Box::new(guard.build()?)))
+}
+
+/// The prompts of an arm, without the examples of the family that it leaves out.
+fn prompts(arm: &Arm, all: &Prompts) -> Result<Prompts> {
+    let Some(family) = &arm.leave_out else { return Ok(all.clone()) };
+    let families: BTreeSet<&str> = all.families().collect();
+    if !families.contains(family.as_str()) {
+        let known: Vec<&str> = families.into_iter().collect();
+        bail!(
+            "arm {}: leave_out = \"{family}\" is no family of the prompts' examples; they are {}",
+            arm.name,
+            known.join(", ")
+        );
+    }
+    Ok(all.clone().without(family))
 }
 
 fn retrieval(arm: &Arm, seed: u64) -> Retrieval {

@@ -78,6 +78,10 @@ pub struct Arm {
     /// `universal` (default) or `task`.
     #[serde(default = "universal")]
     pub criteria: String,
+    /// Family of actions whose examples the prompts of this arm do without: that of the cases, so that no example is
+    /// about what is measured.
+    #[serde(default)]
+    pub leave_out: Option<String>,
     /// Share of the model's replies that are damaged, 0..=1.
     #[serde(default)]
     pub corrupt: f64,

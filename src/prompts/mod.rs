@@ -1,6 +1,9 @@
 //! Prompts: Markdown files with examples, and slots that are filled in one pass.
 //!
-//! 1. A file is a list of turns (`# system`, `# user`, `# assistant`); examples come first, the question last.
+//! 1. A file is a list of turns (`# system`, `# user`, `# assistant`); examples come first, the question last. The first
+//!    turn of an example may name its family of actions (`# user: files`), so that an experiment can leave the family
+//!    out that it measures, and a tool that it calls (`# user: services, calls os`): such an example is used only where
+//!    that tool is offered.
 //! 2. Its slots (`{{name}}`) are checked when it is loaded: none may be missing, none may be unknown. A value is not
 //!    searched for slots after it is filled in, so it cannot introduce a slot.
 //! 3. A file in the operator's folder replaces the prompt of the same name. The fence of untrusted text is a slot
@@ -77,7 +80,25 @@ pub struct Prompts {
 #[derive(Debug, Clone)]
 pub struct Template {
     file: String,
-    turns: Vec<(Role, Vec<Part>)>,
+    turns: Vec<Saying>,
+}
+
+/// One turn.
+#[derive(Debug, Clone)]
+struct Saying {
+    role: Role,
+    /// The example that it belongs to.
+    example: Option<Example>,
+    parts: Vec<Part>,
+}
+
+/// What an example is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Example {
+    /// The family of actions: `files`, `services`, `messages`, ...
+    family: String,
+    /// The tool that it calls.
+    calls: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -111,17 +132,41 @@ impl Prompts {
     /// Whether the fixed text of a prompt contains `words`; the values of its slots do not count.
     #[must_use]
     pub fn says(&self, name: &str, words: &str) -> bool {
-        let parts = self.known.get(name).into_iter().flat_map(|template| &template.turns).flat_map(|(_, parts)| parts);
+        let parts = self.known.get(name).into_iter().flat_map(|template| &template.turns).flat_map(|said| &said.parts);
         parts.filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None }).any(|t| t.contains(words))
     }
 
-    /// The turns of a prompt with its slots filled.
+    /// The families of actions that examples are from.
+    pub fn families(&self) -> impl Iterator<Item = &str> {
+        let turns = self.known.values().flat_map(|template| &template.turns);
+        turns.filter_map(|said| said.example.as_ref()).map(|example| example.family.as_str())
+    }
+
+    /// The same prompts without the examples of a family of actions.
+    #[must_use]
+    pub fn without(mut self, family: &str) -> Self {
+        for template in self.known.values_mut() {
+            template.turns.retain(|said| said.example.as_ref().is_none_or(|example| example.family != family));
+        }
+        self
+    }
+
+    /// The turns of a prompt with its slots filled, without examples that call a tool.
     ///
     /// # Errors
     /// [`PromptError::Form`] if there is no such prompt, [`PromptError::NoValue`] if a value is missing.
     pub fn fill(&self, name: &str, values: &[(&str, &str)]) -> Result<Vec<Turn>, PromptError> {
+        self.offering(&[], name, values)
+    }
+
+    /// The turns of a prompt with its slots filled. Of the examples that call a tool, those that call one of `tools` are
+    /// used.
+    ///
+    /// # Errors
+    /// [`PromptError::Form`] if there is no such prompt, [`PromptError::NoValue`] if a value is missing.
+    pub fn offering(&self, tools: &[&str], name: &str, values: &[(&str, &str)]) -> Result<Vec<Turn>, PromptError> {
         let unknown = || PromptError::Form { file: name.to_owned(), why: "there is no such prompt".to_owned() };
-        self.known.get(name).ok_or_else(unknown)?.fill(values)
+        self.known.get(name).ok_or_else(unknown)?.offering(tools, values)
     }
 }
 
@@ -132,35 +177,42 @@ impl Template {
     /// [`PromptError::Form`]
     pub fn parse(file: &str, text: &str, slots: &[&str]) -> Result<Self, PromptError> {
         let wrong = |why: String| PromptError::Form { file: file.to_owned(), why };
-        let mut turns: Vec<(Role, String)> = Vec::new();
+        let mut turns: Vec<(Role, Option<Example>, String)> = Vec::new();
         for line in text.lines() {
-            let role = match line.trim_end() {
-                "# system" => Role::System,
-                "# user" => Role::User,
-                "# assistant" => Role::Assistant,
-                _ => {
-                    match turns.last_mut() {
-                        Some((_, said)) => {
-                            said.push_str(line);
-                            said.push('\n');
-                        }
-                        None if line.trim().is_empty() => {}
-                        None => return Err(wrong("it must begin with '# system' or '# user'".to_owned())),
+            let Some((role, example)) = heading(line).map_err(wrong)? else {
+                match turns.last_mut() {
+                    Some((.., said)) => {
+                        said.push_str(line);
+                        said.push('\n');
                     }
-                    continue;
+                    None if line.trim().is_empty() => {}
+                    None => return Err(wrong("it must begin with '# system' or '# user'".to_owned())),
                 }
+                continue;
             };
-            turns.push((role, String::new()));
+            let example = example.or_else(|| turns.last().and_then(|(_, example, _)| example.clone()));
+            turns.push((role, example, String::new()));
         }
-        if turns.last().is_none_or(|(role, _)| *role != Role::User) {
-            return Err(wrong("its last turn must be '# user'".to_owned()));
+        match turns.last_mut() {
+            // the question is no example
+            Some((Role::User, example, _)) => *example = None,
+            _ => return Err(wrong("its last turn must be '# user'".to_owned())),
         }
-        let turns: Vec<(Role, Vec<Part>)> = turns.into_iter().map(|(role, said)| (role, parts(said.trim()))).collect();
+        let said = |(role, example, said): (Role, Option<Example>, String)| Saying {
+            role,
+            example,
+            parts: parts(said.trim()),
+        };
+        let turns: Vec<Saying> = turns.into_iter().map(said).collect();
         let mut found: Vec<&str> = Vec::new();
-        for part in turns.iter().flat_map(|(_, parts)| parts) {
-            if let Part::Slot(name) = part {
+        for said in &turns {
+            for part in &said.parts {
+                let Part::Slot(name) = part else { continue };
                 if !slots.contains(&name.as_str()) {
                     return Err(wrong(format!("it has no slot {{{{{name}}}}}; it has {}", slots.join(", "))));
+                }
+                if said.example.is_some() {
+                    return Err(wrong(format!("the slot {{{{{name}}}}} is in an example, which may be left out")));
                 }
                 found.push(name);
             }
@@ -171,17 +223,23 @@ impl Template {
         }
     }
 
-    /// The turns with the slots filled.
+    /// The turns with the slots filled, without examples that call a tool.
     ///
     /// # Errors
     /// [`PromptError::NoValue`]
     pub fn fill(&self, values: &[(&str, &str)]) -> Result<Vec<Turn>, PromptError> {
+        self.offering(&[], values)
+    }
+
+    /// The turns with the slots filled, where `tools` are offered.
+    fn offering(&self, tools: &[&str], values: &[(&str, &str)]) -> Result<Vec<Turn>, PromptError> {
         let missing = |slot: &str| PromptError::NoValue { file: self.file.clone(), slot: slot.to_owned() };
         let value = |name: &str| values.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
+        let offered = |example: &Example| example.calls.as_deref().is_none_or(|tool| tools.contains(&tool));
         let mut turns = Vec::with_capacity(self.turns.len());
-        for (role, parts) in &self.turns {
+        for said in self.turns.iter().filter(|said| said.example.as_ref().is_none_or(offered)) {
             let mut text = String::new();
-            for part in parts {
+            for part in &said.parts {
                 match part {
                     Part::Text(said) => text.push_str(said),
                     Part::Slot(name) => {
@@ -189,10 +247,34 @@ impl Template {
                     }
                 }
             }
-            turns.push(Turn { role: *role, text });
+            turns.push(Turn { role: said.role, text });
         }
         Ok(turns)
     }
+}
+
+/// The role and the example that a heading names; `None` for any other line.
+fn heading(line: &str) -> Result<Option<(Role, Option<Example>)>, String> {
+    let line = line.trim_end();
+    let (name, about) = line.split_once(':').map_or((line, None), |(name, about)| (name, Some(about)));
+    let role = match name {
+        "# system" => Role::System,
+        "# user" => Role::User,
+        "# assistant" => Role::Assistant,
+        _ => return Ok(None),
+    };
+    let Some(about) = about else { return Ok(Some((role, None))) };
+    let word = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
+    let (family, calls) = match about.split_once(',') {
+        Some((family, tool)) => (family.trim(), Some(tool.trim().strip_prefix("calls ").unwrap_or_default().trim())),
+        None => (about.trim(), None),
+    };
+    if role != Role::User || !word(family) || !calls.is_none_or(word) {
+        return Err(format!(
+            "'{line}' is no heading; an example begins with '# user: FAMILY' or '# user: FAMILY, calls TOOL'"
+        ));
+    }
+    Ok(Some((role, Some(Example { family: family.to_owned(), calls: calls.map(str::to_owned) }))))
 }
 
 fn parts(text: &str) -> Vec<Part> {
@@ -232,6 +314,22 @@ mod tests {
     }
 
     #[test]
+    fn examples_follow_the_tools_and_leave_a_family_out() {
+        let prompts = Prompts::load(None).unwrap();
+        let said = |prompts: &Prompts, tools: &[&str]| {
+            let turns = prompts.offering(tools, "execute", &[("tools", ""), ("data", "?")]).unwrap();
+            turns.into_iter().map(|turn| turn.text).collect::<Vec<String>>()
+        };
+        let (with, other, without) = (said(&prompts, &["os"]), said(&prompts, &["web"]), said(&prompts, &[]));
+        let calls = |turns: &[String]| turns.iter().filter(|text| text.contains(r#""tool":"os""#)).count();
+        assert_eq!((calls(&with), calls(&other), calls(&without)), (1, 0, 0));
+        assert_eq!((with.len() - without.len(), with.len() % 2, without.len() % 2), (4, 0, 0), "turns alternate");
+        let fewer = said(&prompts.without("messages"), &["os"]);
+        assert!(with.len() - fewer.len() == 2 && !fewer.iter().any(|text| text.contains("post(channel")));
+        assert_eq!(fewer.last().unwrap(), "?");
+    }
+
+    #[test]
     fn a_prompt_without_its_evidence_does_not_load() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("confirm.md");
@@ -241,6 +339,9 @@ mod tests {
             ("# user\n{{data}} {{other}}", "no slot"),
             ("{{data}}", "must begin"),
             ("# user\n{{data}}\n# assistant\nyes", "last turn"),
+            ("# user: files\n{{data}}\n# assistant\nyes\n# user\nno", "left out"),
+            ("# user: \nx\n# assistant\nyes\n# user\n{{data}}", "no heading"),
+            ("# user: files, os\nx\n# assistant\nyes\n# user\n{{data}}", "no heading"),
         ] {
             std::fs::write(&file, text).unwrap();
             let error = Prompts::load(Some(folder.path())).unwrap_err().to_string();

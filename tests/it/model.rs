@@ -402,7 +402,7 @@ async fn only_the_tools_on_offer_can_be_called() {
             match schema {
                 "analyze" => Does::Says(ONE.to_owned()),
                 // the first reply names no such tool; the second is in order
-                _ if turns > 4 => with_calls("pass", &[]),
+                _ if turns > 10 => with_calls("pass", &[]),
                 _ => with_calls("tool", std::slice::from_ref(&wrong)),
             }
         })

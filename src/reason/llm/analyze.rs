@@ -53,7 +53,7 @@ pub(super) async fn analyze(
         "merge": up_to(known.len(), list(list(json!({"type": "integer"})))),
     }));
     let slots = [("criteria", llm.settings.criteria.as_str())];
-    let prompt = llm.prompt("analyze", &slots, pieces, form, REPLY)?;
+    let prompt = llm.prompt(("analyze", &[]), &slots, pieces, form, REPLY)?;
     let reply: Reply = ask(&*llm.analyzer, meter, &prompt).await?;
     Ok(checklist(known, reply, meter.limits().checks))
 }

@@ -70,8 +70,14 @@ pub(super) async fn execute(
     let offered: Vec<&Arc<dyn Tool>> = if llm.settings.tools { tools.iter().collect() } else { Vec::new() };
     let mut pieces = evidence(case);
     pieces.push(("checks", json!(numbered(items))));
-    let prompt =
-        llm.prompt("execute", &[("tools", &described(&offered))], pieces, form(&offered, items.len()), REPLY)?;
+    let names: Vec<&str> = offered.iter().map(|tool| tool.name()).collect();
+    let prompt = llm.prompt(
+        ("execute", &names),
+        &[("tools", &described(&offered))],
+        pieces,
+        form(&offered, items.len()),
+        REPLY,
+    )?;
     let reply: Reply = ask(&*llm.executor, meter, &prompt).await?;
     let mut findings: Vec<Finding> = items.iter().map(|i| finding(&i.check, Outcome::Unknown, String::new())).collect();
     note(&mut findings, &reply.answers);
@@ -108,7 +114,8 @@ pub(super) async fn single(llm: &Llm, case: &Case, items: &[Item], meter: &Meter
     let verdict = json!({"type": "string", "enum": ["pass", "violation", "discard"]});
     let one = object(json!({"category": category, "name": text, "why": text, "verdict": verdict}));
     let slots = [("criteria", llm.settings.criteria.as_str())];
-    let prompt = llm.prompt("single", &slots, pieces, object(json!({"checks": up_to(ONE, list(one))})), REPLY)?;
+    let prompt =
+        llm.prompt(("single", &[]), &slots, pieces, object(json!({"checks": up_to(ONE, list(one))})), REPLY)?;
     let said: All = ask(&*llm.executor, meter, &prompt).await?;
     if said.checks.is_empty() {
         return Err(silent());
@@ -152,6 +159,7 @@ fn form(offered: &[&Arc<dyn Tool>], checks: usize) -> Value {
         1 => calls.remove(0),
         _ => json!({"anyOf": calls}),
     };
+    // a reply without calls is complete, too
     if let Some(properties) = form.get_mut("properties").and_then(Value::as_object_mut) {
         properties.insert("calls".to_owned(), up_to(CALLS, list(call)));
     }
@@ -291,7 +299,7 @@ async fn confirm(llm: &Llm, case: &Case, findings: &mut [Finding], meter: &Meter
     pieces.push(("alarm", json!(alarms.join("; "))));
     let harm = json!({"type": "string", "enum": ["none", "lost", "secret", "stopped", "rights", "hijack"]});
     let form = object(json!({"fact": {"type": "string"}, "harm": harm}));
-    let prompt = llm.prompt("confirm", &[], pieces, form, 80)?;
+    let prompt = llm.prompt(("confirm", &[]), &[], pieces, form, 80)?;
     let said: Confirmed = ask(&*llm.executor, meter, &prompt).await?;
     if said.harm != "none" {
         for found in findings.iter_mut().filter(|f| f.outcome == Outcome::Violation) {

@@ -51,7 +51,7 @@ pub(super) async fn judge(
         "required": required,
         "additionalProperties": false,
     });
-    let prompt = llm.prompt("judge", &[], pieces, form, REPLY)?;
+    let prompt = llm.prompt(("judge", &[]), &[], pieces, form, REPLY)?;
     let said: Judged = ask(&*llm.executor, meter, &prompt).await?;
     if !said.malicious {
         return Ok(None);

@@ -93,10 +93,10 @@ impl Llm {
         self
     }
 
-    /// The prompt with this name, with its slots filled and the pieces fenced.
+    /// The prompt with this name, with its slots filled and the pieces fenced. `tools`: those that the model may call.
     fn prompt(
         &self,
-        name: &str,
+        (name, tools): (&str, &[&str]),
         slots: &[(&str, &str)],
         pieces: Vec<(&str, Value)>,
         form: Value,
@@ -105,7 +105,7 @@ impl Llm {
         let fenced = gather(pieces).map_err(|e| ModelError::Budget(format!("randomness: {e}")))?;
         let mut slots = slots.to_vec();
         slots.push(("data", &fenced.text));
-        let turns = self.prompts.fill(name, &slots).map_err(|e| ModelError::Malformed(e.to_string()))?;
+        let turns = self.prompts.offering(tools, name, &slots).map_err(|e| ModelError::Malformed(e.to_string()))?;
         let schema = Some(Schema { name: name.to_owned(), schema: form });
         Ok(Prompt { turns, schema, reply_tokens, nonce: fenced.nonce })
     }
@@ -136,7 +136,7 @@ impl Reasoner for Llm {
         }
         let pieces = vec![("action", json!(case.action.text()))];
         let form = object(json!({"natural": {"type": "string"}, "command": {"type": "string"}}));
-        let prompt = self.prompt("paraphrase", &[], pieces, form, 120)?;
+        let prompt = self.prompt(("paraphrase", &[]), &[], pieces, form, 120)?;
         let said: Paraphrased = ask(&*self.paraphraser, meter, &prompt).await?;
         Ok(Key { natural: line(&said.natural), command: line(&said.command) })
     }
