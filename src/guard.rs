@@ -241,8 +241,9 @@ impl Guard {
                     Approved(&approved),
                 )
             });
-            if inner.memory.is_some() {
+            if inner.memory.is_some() || inner.policy.judges_events() {
                 understood.events = crate::shape::events(&action, &understood.gathered.queries, &understood.commands);
+                understood.screen_events(&inner.policy);
             }
             (action, context, understood)
         };

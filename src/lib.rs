@@ -35,7 +35,7 @@
 //! | the parser of a language | `crates/agrail-effects`: `shell`, `python`, `sql`, `tool_call.rs` |
 //! | knowledge about the machine: accounts, path classes, files by identity, repositories, processes | `machine` |
 //! | a fact that policies can use | `policy/facts.rs` declares it, `facts/gather` fills it in, `policy/words.rs` words it |
-//! | rules that forbid or ask | `policy/base.cedar` and its examples; `eval/profiles` for the rules of benchmarks |
+//! | rules that forbid or ask | `policy/base.cedar` and its examples; `policy/event.rs` for rules about actions as a whole; `eval/profiles` for the rules of benchmarks |
 //! | the judgement of an action's origin | `provenance` |
 //! | which targets a request names, and which an action has | `scope` |
 //! | the detection of injections | `injection` (`rules.toml`, the trained head) |
@@ -45,7 +45,7 @@
 //! | the model endpoint | `llm` |
 //! | the URLs that may be fetched | `net` |
 //! | the memory, learning from feedback | `memory`, `learn` |
-//! | what reports have in common: the rules that are induced from them | `shape`, `learn/induced.rs` |
+//! | what reports have in common: the rules that are induced from them | `shape`, `learn/induced.rs`; as policies: `shape/cedar.rs`, `learn/written.rs` |
 //! | what an approval covers, and how a person widens it | `shape/arguments.rs`, `learn/signed.rs`, `learn/widened.rs` |
 //! | what an operator says of an in-house tool: its row, and how one is drafted | `inhouse`, `guard/known.rs`, `learn/tool.rs` |
 //! | the answers of a person, the log of decisions | `approvals`, `audit` |

@@ -28,10 +28,18 @@ pub(super) struct Understood {
     pub scripts: Vec<(String, String)>,
     /// The commands that the parser found.
     pub commands: Vec<Vec<String>>,
-    /// What the action does, if there is a memory to compare it with.
+    /// What the action does, if there is a memory or a policy to compare it with.
     pub events: Vec<Event>,
     pub action_digest: String,
     pub trace: Vec<String>,
+}
+
+impl Understood {
+    /// Adds what policies say about the action as a whole.
+    pub(super) fn screen_events(&mut self, policy: &Policy) {
+        let screener = policy.screener(&self.gathered.subject);
+        self.findings.extend(screener.screen_events(self.events.iter().map(Event::facts)));
+    }
 }
 
 /// SHA-256 of action, identity, request and agent, hexadecimal.

@@ -9,7 +9,8 @@
 //! 6. [`Memory::question`] is the question about a rule whose answer the record needs most.
 //! 7. [`Memory::report`] also learns what a reporter says was wrong, and [`Memory::embed`] gives entries the vectors by which
 //!    meaning recalls them.
-//! 8. `triggers` recall lessons.
+//! 8. [`Memory::policies`] writes the rules as Cedar policies with examples.
+//! 9. `triggers` recall lessons.
 
 mod feedback;
 mod induced;
@@ -20,6 +21,7 @@ mod refined;
 mod signed;
 mod tool;
 mod widened;
+mod written;
 
 pub use feedback::{Feedback, FeedbackError, Learnt, apply_feedback};
 pub(crate) use induced::{WITH_REASON, lookups};

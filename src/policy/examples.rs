@@ -6,14 +6,20 @@
 //! expect = "deny"                        # allow, ask or deny
 //! subject = { name = "alice" }           # fields of the schema's User
 //! effect = { verb = "overwrite", kind = "path", name = "/hello", into = true, rename = true }
+//!
+//! [[example]]
+//! policy = "no-deploy-at-night"
+//! expect = "ask"
+//! event  = { family = "command", facts = ["program shipctl", "first deploy"] }    # instead of an effect
 //! ```
 
+use super::event::{self, EventFacts};
 use super::facts::{EffectFacts, Subject};
 use super::load::PolicyError;
 use super::request;
 use super::{Inner, Screener, Source};
-use crate::check::{Outcome, Source as Answered};
-use crate::verdict::decide;
+use crate::check::{Finding, Outcome, Source as Answered};
+use crate::verdict::{Decision, decide};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -30,7 +36,36 @@ struct Example {
     expect: String,
     #[serde(default)]
     subject: Subject,
-    effect: EffectFacts,
+    effect: Option<EffectFacts>,
+    event: Option<EventFacts>,
+}
+
+impl Example {
+    fn what(&self) -> String {
+        match (&self.effect, &self.event) {
+            (Some(effect), _) => format!("{} {}", effect.verb, effect.name),
+            (None, Some(event)) => event.in_words(),
+            (None, None) => "neither an effect nor an event".to_owned(),
+        }
+    }
+
+    /// The findings about it, or why it fits no schema.
+    fn findings(&self, inner: &Inner) -> Result<Vec<Finding>, String> {
+        let screener = Screener::new(inner, &self.subject);
+        let who = request::principal(&inner.words, &self.subject).map_err(|error| error.to_string())?;
+        match (&self.effect, &self.event) {
+            (Some(effect), None) => {
+                request::request(&inner.words, inner.uses, inner.schema.as_ref(), &who, effect)
+                    .map_err(|error| error.to_string())?;
+                Ok(screener.screen(effect))
+            }
+            (None, Some(event)) => {
+                event::event_request(&who, event, None)?;
+                Ok(screener.screen_events(std::iter::once(event.clone())))
+            }
+            _ => Err("an example has either an effect or an event".to_owned()),
+        }
+    }
 }
 
 /// Verifies the examples. Returns file, effect and decision of each.
@@ -41,18 +76,19 @@ pub(super) fn verify(inner: &Inner, source: &Source) -> Result<Vec<(String, Stri
         toml::from_str(text).map_err(|e| PolicyError::Examples { file: file.clone(), problem: e.to_string() })?;
     let mut verified = Vec::with_capacity(parsed.example.len());
     for (number, example) in parsed.example.into_iter().enumerate() {
-        let what = format!("{} ({} {})", number + 1, example.effect.verb, example.effect.name);
+        let what = format!("{} ({})", number + 1, example.what());
         let wrong = |expected: String, found: String| PolicyError::Example {
             file: file.clone(),
             example: what.clone(),
             expected,
             found,
         };
-        request::principal(&inner.words, &example.subject)
-            .and_then(|who| request::request(&inner.words, inner.uses, inner.schema.as_ref(), &who, &example.effect))
-            .map_err(|e| wrong("an effect that fits the schema".to_owned(), e.to_string()))?;
-        let findings = Screener::new(inner, &example.subject).screen(&example.effect);
-        let (decision, ..) = decide(&findings);
+        let findings = example
+            .findings(inner)
+            .map_err(|problem| wrong("an effect or event that fits the schema".to_owned(), problem))?;
+        // policies about events only forbid
+        let passes = findings.is_empty() && example.event.is_some();
+        let decision = if passes { Decision::Allow } else { decide(&findings).0 };
         if decision.to_string() != example.expect {
             let by: Vec<String> = findings.iter().map(|f| f.source.to_string()).collect();
             return Err(wrong(example.expect, format!("{decision} ({})", by.join(", "))));

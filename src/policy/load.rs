@@ -1,7 +1,7 @@
 //! Loading of policies: parses them, validates them against the schema, reads annotations, splits them by verb.
 
 use super::upgrade::{UpgradeError, upgrade};
-use super::{Inner, Policies, RequestError, Rule, examples, request, schema};
+use super::{Inner, Policies, RequestError, Rule, event, examples, request, schema};
 use crate::check::{Answerer, Response, Severity};
 use crate::effect::Verb;
 use cedar_policy::{ActionConstraint, Effect as CedarEffect, PolicyId, PolicySet, Schema, ValidationMode, Validator};
@@ -129,6 +129,7 @@ pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError
     let mut inner = Inner {
         parts: std::array::from_fn(|_| OnceLock::new()),
         everything: OnceLock::new(),
+        events: OnceLock::new(),
         digest: crate::hex(&hash.finalize()),
         words: request::Words::new()?,
         uses: request::Uses::of(sources.iter().map(|source| source.text.as_str())),
@@ -146,8 +147,11 @@ pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError
         return Err(PolicyError::Empty { file: source.file.clone() });
     }
     // parsing the schema takes as long as parsing the policies
-    let schema = Schema::from_cedarschema_str(schema::text()).map_err(|e| PolicyError::Schema(Box::new(e)))?.0;
-    let result = Validator::new(schema.clone()).validate(&everything.set, ValidationMode::Strict);
+    let schema = Schema::from_cedarschema_str(schema::of_effects()).map_err(|e| PolicyError::Schema(Box::new(e)))?.0;
+    let (effects, events) = event::split(&everything);
+    event::validate(&events, schema::USER)?;
+    inner.events = OnceLock::from(Some(events));
+    let result = Validator::new(schema.clone()).validate(&effects, ValidationMode::Strict);
     if let Some(error) = result.validation_errors().next() {
         let rule = everything.rules.get(error.policy_id());
         return Err(PolicyError::Invalid {
@@ -228,6 +232,9 @@ pub(super) fn speaking_of(verb: Verb, inner: &Inner) -> Option<Policies> {
 }
 
 fn speaks(policy: &cedar_policy::Policy, verb: Verb) -> bool {
+    if event::is_of_events(policy) {
+        return false;
+    }
     let named = |uid: &cedar_policy::EntityUid| {
         let name = uid.id().unescaped();
         name == verb.as_str() || schema::groups_of(verb).any(|group| group.name == name)

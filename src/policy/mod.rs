@@ -1,6 +1,7 @@
 //! Policies in Cedar over effects and facts.
 //!
 //! 1. Policy texts are parsed, validated against the schema, and split into one set per verb at load.
+//!    Policies about what an action does as a whole are a set of their own (`event`).
 //! 2. [`Policy::screen`] authorises one [`EffectFacts`] (an effect with its facts) against the set of its verb.
 //!    Effects that the policies cannot tell apart get one answer (`alike`).
 //! 3. Each forbid that applies becomes a violation with the reason of its policy. If only permits apply, the outcome is
@@ -8,6 +9,7 @@
 
 mod alike;
 mod class;
+mod event;
 mod examples;
 mod facts;
 mod load;
@@ -17,6 +19,7 @@ mod upgrade;
 mod words;
 
 pub use class::{Destination, Known, Recovery, TargetClass, TargetType};
+pub(crate) use event::EventFacts;
 pub use facts::{EffectFacts, Subject};
 pub use load::{PolicyError, Source};
 pub use request::RequestError;
@@ -70,6 +73,8 @@ struct Inner {
     parts: [OnceLock<Option<Policies>>; Verb::ALL.len()],
     /// All policies; parsed at load only if they have to be verified.
     everything: OnceLock<Option<Policies>>,
+    /// The policies about events, without those about effects.
+    events: OnceLock<Option<Policies>>,
     schema: Option<Schema>,
     digest: String,
     words: request::Words,
@@ -177,10 +182,15 @@ impl Policy {
         &self.inner.digest
     }
 
-    /// The schema of the policies, as Cedar text.
+    /// The schemas of the policies, as Cedar text: that of effects, then that of events.
     #[must_use]
     pub fn schema_text() -> &'static str {
         schema::text()
+    }
+
+    /// Whether there are policies about events.
+    pub(crate) fn judges_events(&self) -> bool {
+        self.inner.events().is_some()
     }
 
     /// The examples that were verified: file, effect, decision.

@@ -72,11 +72,20 @@ pub(super) fn groups_of(verb: Verb) -> impl Iterator<Item = &'static Group> {
     GROUPS.iter().filter(move |group| group.verbs.contains(&verb))
 }
 
-/// The schema as Cedar text.
+/// The schemas of effects and of events as Cedar text.
 pub(super) fn text() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| format!("{}{}", of_effects(), super::event::SCHEMA));
+    &TEXT
+}
+
+/// The schema of effects as Cedar text.
+pub(super) fn of_effects() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(generate);
     &TEXT
 }
+
+/// The identity in both schemas.
+pub(super) const USER: &str = "\nentity User {\n  name: String,\n  known: Bool, // the environment has this account\n  superuser: Bool,\n  groups: Set<String>,\n  roles: Set<String>,\n  age?: Long, // the attribute age, if it is a whole number\n} tags String; // the attributes of the identity\n";
 
 /// The enumerated types: the name in the schema, and the words.
 pub(super) fn enumerations() -> [(&'static str, Vec<&'static str>); 6] {
@@ -111,11 +120,9 @@ fn generate() -> String {
         let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
         let _ = writeln!(schema, "entity {name} enum [{}];", quoted.join(", "));
     }
+    schema.push_str(USER);
     schema.push_str(
-        "\nentity User {\n  name: String,\n  known: Bool, // the environment has this account\n  superuser: Bool,\n  \
-         groups: Set<String>,\n  roles: Set<String>,\n  age?: Long, // the attribute age, if it is a whole number\n\
-         } tags String; // the attributes of the identity\n\n\
-         // the folders that contain a path, at any depth: resource in Folder::\"/data/prod\"\nentity Folder;\n\n\
+        "\n// the folders that contain a path, at any depth: resource in Folder::\"/data/prod\"\nentity Folder;\n\n\
          entity Target in [Folder] {\n",
     );
     attributes(&mut schema, TARGET);

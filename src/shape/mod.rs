@@ -12,11 +12,13 @@
 //! 5. `question.rs` finds the question about a condition whose answer the record needs most.
 //! 6. `reasoned.rs` finds what the reasons of reports and the reported actions both name.
 //! 7. `told.rs` derives what an action tells in words. Its meaning is compared elsewhere; here, a text is equal or not.
-//! 8. A [`Shape`] is an action in normal form with its effects; a [`Widening`] says which of its arguments may differ.
+//! 8. `cedar.rs` writes patterns as policies.
+//! 9. A [`Shape`] is an action in normal form with its effects; a [`Widening`] says which of its arguments may differ.
 //!
 //! This room knows neither memory nor policy: it turns actions into literals, and literals into patterns.
 
 mod arguments;
+mod cedar;
 mod condition;
 mod events;
 mod induce;
@@ -28,6 +30,7 @@ mod words;
 
 pub(crate) use arguments::{EFFECTS, arguments, is_switch};
 pub use arguments::{Line, Shape, Widening};
+pub(crate) use cedar::forbid;
 pub(crate) use condition::Recorded;
 pub use condition::{Condition, Example};
 pub(crate) use events::{CHANGE, events, group, is_statement};

@@ -63,6 +63,7 @@ mod transcripts;
 mod url;
 mod widened;
 mod words;
+mod written;
 
 /// The real embedder, one for all tests: its files come from the user's cache, or are fetched into it.
 pub fn embedder() -> agrail::embed::MiniLm {

@@ -4,8 +4,10 @@ use crate::memory::{may_approve, table};
 use crate::settings::Config;
 use crate::show::plain;
 use agrail::memory::{DecisionRecord, Entry, Memory};
-use anyhow::{Result, bail};
+use agrail::policy::Policy;
+use anyhow::{Context, Result, bail};
 use serde_json::json;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -36,6 +38,17 @@ enum Command {
         /// Print JSON.
         #[arg(long)]
         json: bool,
+    },
+    /// Write the rules as Cedar policies, with their examples beside them, for review and version control.
+    ///
+    /// List the file under policy.files to have its policies judged like any other. Then they no longer depend on the
+    /// memory: they neither decay nor narrow.
+    Policy {
+        /// The new file (`team.cedar`; the examples go to `team.examples.toml`), or `-` to print the policies.
+        file: PathBuf,
+        /// Only this rule.
+        #[arg(long, value_name = "ID")]
+        rule: Option<String>,
     },
     Tool(crate::tool::Args),
     /// Answer the question how far a rule reaches; without an answer, show the question.
@@ -71,6 +84,7 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
     match args.command {
         Command::Tool(args) => crate::tool::run(&args, config)?,
         Command::Rules { explain, json } => rules(&config.open_memory()?, explain, json)?,
+        Command::Policy { file, rule } => policy(&config.open_memory()?, &file, rule.as_deref())?,
         Command::Question { rule, answer: None, json, .. } => {
             let memory = config.open_memory()?;
             if json {
@@ -103,6 +117,34 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Writes the rules as policies. Neither file may exist, because an operator may have edited it.
+fn policy(memory: &Memory, file: &Path, rule: Option<&str>) -> Result<()> {
+    let (policies, examples) = memory.policies(rule)?;
+    if policies.is_empty() {
+        match rule {
+            Some(rule) => bail!("{rule} is no rule; list the rules with 'agrail learn rules'"),
+            None => bail!("there are no rules yet; teach one: agrail memory feedback VERDICT incident"),
+        }
+    }
+    if file == Path::new("-") {
+        print!("{policies}");
+        return Ok(());
+    }
+    let beside = file.with_extension("examples.toml");
+    for (path, text) in [(&beside, &examples), (&file.to_owned(), &policies)] {
+        let created = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+        created
+            .and_then(|mut new| std::io::Write::write_all(&mut new, text.as_bytes()))
+            .with_context(|| format!("cannot write {}; name a file that does not exist yet", path.display()))?;
+    }
+    let source = crate::settings::source(file)?;
+    let loaded = Policy::load(&[source]).context("the policies were written, but do not load")?;
+    let (written, verified) = (policies.matches("@id(").count(), loaded.examples().len());
+    println!("{}: policies: {written}; examples verified: {verified}", file.display());
+    println!("to have them judged, list the file under policy.files of the configuration");
+    Ok(())
+}
+
 fn rules(memory: &Memory, explain: bool, as_json: bool) -> Result<()> {
     let rules: Vec<Arc<Entry>> = memory.active()?.into_iter().filter(|entry| entry.condition.is_some()).collect();
     let record = if explain || as_json { memory.decisions(RECORD)? } else { Vec::new() };
@@ -128,7 +170,12 @@ fn rules(memory: &Memory, explain: bool, as_json: bool) -> Result<()> {
     }
     println!("{table}");
     if explain {
-        rules.iter().for_each(|rule| explained(rule, &record));
+        for rule in &rules {
+            explained(rule, &record);
+            for line in memory.policies(Some(&rule.id))?.0.lines() {
+                println!("  | {}", plain(line));
+            }
+        }
     }
     Ok(())
 }
@@ -153,6 +200,11 @@ pub fn asks(memory: &Memory, rule: &str) -> Result<bool> {
 
 fn sentence(rule: &Entry) -> String {
     rule.condition.as_ref().map(|condition| condition.sentence()).unwrap_or_default()
+}
+
+/// What reporters said was wrong.
+fn reasons(rule: &Entry) -> Vec<&str> {
+    rule.condition.as_ref().map(|condition| condition.reasons().into_iter().collect()).unwrap_or_default()
 }
 
 /// Whether a rule denies or asks.
@@ -191,6 +243,9 @@ fn explained(rule: &Entry, record: &[DecisionRecord]) {
     for example in &condition.examples {
         println!("  reported by {}: {} {}", plain(&example.by), example.verdict, said(&example.verdict));
     }
+    for reason in reasons(rule) {
+        println!("  because: {}", plain(reason));
+    }
     for example in &condition.against {
         println!("  false positive, by {}: {} {}", plain(&example.by), example.verdict, said(&example.verdict));
     }
@@ -204,7 +259,7 @@ fn explained(rule: &Entry, record: &[DecisionRecord]) {
 fn described(rule: &Entry, record: &[DecisionRecord]) -> serde_json::Value {
     let covered: Vec<&str> = covered(rule, record).iter().map(|decision| decision.id.as_str()).collect();
     json!({
-        "id": rule.id, "version": rule.version, "stops": sentence(rule), "how": how(rule),
+        "id": rule.id, "version": rule.version, "stops": sentence(rule), "how": how(rule), "reasons": reasons(rule),
         "condition": rule.condition, "covered": covered,
     })
 }
