@@ -1,4 +1,4 @@
-//! The cost of a recall: by effect, and by similarity with the exact scan.
+//! The cost of a recall: by effect, and by similarity (with the exact scan, or above 50 000 entries with a graph).
 
 use agrail::memory::{Change, Episode, Key, Lesson, Memory, Trigger};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
@@ -44,12 +44,15 @@ fn memory(entries: usize) -> Option<Memory> {
         };
         memory.learn(&lesson).ok()?;
     }
+    memory.tend_index().ok()?;
     Some(memory)
 }
 
 fn recall(c: &mut Criterion) {
     let mut group = c.benchmark_group("recall");
-    for entries in [1_000, 10_000] {
+    // above 50 000 entries a graph proposes the candidates; building it takes minutes: AGRAIL_BENCH_ENTRIES=100000
+    let more = std::env::var("AGRAIL_BENCH_ENTRIES").ok().and_then(|entries| entries.parse().ok());
+    for entries in [1_000, 10_000].into_iter().chain(more) {
         let Some(memory) = memory(entries) else { return };
         let query = vector(7);
         group.bench_with_input(BenchmarkId::new("similarity", entries), &entries, |b, _| {

@@ -230,8 +230,8 @@ impl Guard {
                 context.session.places.iter().any(|known| known == place)
                     || inner.approvals.as_ref().is_some_and(|approvals| approvals.knows(place))
             };
-            let mut understood = stacker::maybe_grow(STACK.0, STACK.1, || {
-                understand(
+            let understood = stacker::maybe_grow(STACK.0, STACK.1, || {
+                let mut understood = understand(
                     &action,
                     &context,
                     &inner.policy,
@@ -239,12 +239,14 @@ impl Guard {
                     &inner.rows,
                     operation,
                     Approved(&approved),
-                )
+                );
+                if inner.memory.is_some() || inner.policy.judges_events() {
+                    understood.events =
+                        crate::shape::events(&action, &understood.gathered.queries, &understood.commands);
+                    understood.screen_events(&inner.policy);
+                }
+                understood
             });
-            if inner.memory.is_some() || inner.policy.judges_events() {
-                understood.events = crate::shape::events(&action, &understood.gathered.queries, &understood.commands);
-                understood.screen_events(&inner.policy);
-            }
             (action, context, understood)
         };
         // on a blocking thread: a probe may hang on a bad file system, a parser may panic

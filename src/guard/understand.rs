@@ -38,7 +38,7 @@ impl Understood {
     /// Adds what policies say about the action as a whole.
     pub(super) fn screen_events(&mut self, policy: &Policy) {
         let screener = policy.screener(&self.gathered.subject);
-        self.findings.extend(screener.screen_events(self.events.iter().map(Event::facts)));
+        self.findings.extend(screener.screen_events(self.events.iter().map(Event::facts), None));
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Each pattern of a rule becomes one policy, which asks a person, or denies if the rule does. The reported actions are its
 //! positive examples, and like actions on record that passed are the negative ones. Both are verified when the file is
-//! loaded.
+//! loaded. What stays with the memory: a repetition of a reported action is denied, texts are recalled by meaning.
 
 use super::FeedbackError;
 use super::induced::{honest, rules};
@@ -56,11 +56,15 @@ impl Memory {
                 let id = format!("{}-{}", rule.id, number + 1);
                 text.push_str(&policy(rule, &id, pattern));
                 let reported = condition.examples.iter().flat_map(|example| &example.events);
-                let covered = reported.filter(|event| pattern.matches(event)).take(EXAMPLES);
+                // what spreads is covered by more of a text than of its pattern
+                let covered = reported.filter(|event| !event.spreads && pattern.matches(event)).take(EXAMPLES);
                 file.example.extend(covered.map(|event| Example::new(Some(id.clone()), event, &patterns)));
             }
         }
-        let passed = passed(&patterns, &honest).take(EXAMPLES * chosen.len());
+        let mut passed: Vec<&Event> = passed(&patterns, &honest).collect();
+        // small ones, because people read them
+        passed.sort_by_key(|event| event.literals.len());
+        let passed = passed.into_iter().take(EXAMPLES * chosen.len());
         file.example.extend(passed.map(|event| Example::new(None, event, &patterns)));
         let examples = toml::to_string(&file).map_err(|error| MemoryError::Export(std::io::Error::other(error)))?;
         Ok((text, examples))
@@ -82,7 +86,6 @@ impl Example {
 /// Events on record that passed and that no pattern covers, of the kinds that the patterns are about.
 fn passed<'h>(patterns: &'h [(&Pattern, bool)], honest: &'h Honest) -> impl Iterator<Item = &'h Event> {
     honest.passed.iter().filter(|event| {
-        // what spreads is covered by more of the text than of the pattern
         !event.spreads
             && patterns.iter().any(|(pattern, _)| pattern.family == event.family)
             && !patterns.iter().any(|(pattern, _)| pattern.matches(event))
@@ -92,13 +95,17 @@ fn passed<'h>(patterns: &'h [(&Pattern, bool)], honest: &'h Honest) -> impl Iter
 fn policy(rule: &Entry, id: &str, pattern: &Pattern) -> String {
     let check = rule.checks.first();
     let (name, reason) = check.map_or(("", ""), |check| (check.name.as_str(), check.definition.as_str()));
+    // a reason of a policy may have placeholders, what reporters and agents wrote has none
+    let reason = reason.replace('{', "(").replace('}', ")");
     let mut text = String::new();
     // written to a text, which does not fail
     let _ = writeln!(text, "@id({id:?})\n@category(\"integrity\")\n@check({name:?})\n@reason({reason:?})");
     if !denies(rule) {
         text.push_str("@decision(\"ask\")\n@by(\"person\")\n");
     }
-    text + &forbid(pattern) + "\n"
+    let exact = rule.condition.as_ref().is_some_and(|condition| condition.exact);
+    let repeated = exact.then(|| pattern.repeated());
+    text + &forbid(repeated.as_ref().unwrap_or(pattern)) + "\n"
 }
 
 /// Whether the rule denies whatever it covers.

@@ -8,7 +8,7 @@
 
 use super::load::{self, PolicyError};
 use super::{Inner, Policies, Rule, Screener, filled};
-use crate::check::{Authority, Check, CheckKind, Evidence, Finding, Outcome, Source as Answered};
+use crate::check::{Authority, Check, CheckKind, Evidence, Finding, Outcome, Source as Answered, Stage};
 use cedar_policy::{
     ActionConstraint, Authorizer, Context, Decision, Entities, Entity, EntityUid, PolicySet, Request,
     RestrictedExpression as Value, Schema, ValidationMode, Validator,
@@ -25,16 +25,17 @@ const SHOWN: usize = 12;
 
 /// The schema of these policies, as Cedar text; it follows that of the effects.
 pub(super) const SCHEMA: &str = "
-// A policy whose action is Action::\"event\" is about what an action does as a whole, known or not. It has these
-// definitions instead of the above, but for User, and can only forbid. The resource is the kind of event: an effect on a
-// place or on another thing, a call of a tool, a command (plain: one that only works on files), all that an action names
-// (mention), a message (said).
+// A policy whose action is Action::\"event\" is about what an action does as a whole, known or not, and can only forbid.
+// Of the definitions above it has only User. The resource is the kind of event: an effect on a place or on another thing,
+// a call of a tool, a command (plain: one that only works on files), all that an action names (mention), a message (said).
 entity Event enum [\"place\", \"thing\", \"call\", \"command\", \"plain\", \"mention\", \"said\"];
 
 type EventContext = {
-  facts: Set<String>, // slot and value: \"program git\", \"word deploy\", \"option --force\", \"below /srv/data\", \"named depot-3\"
-  spreads: Bool, // it reaches everything below \"at ...\", too
-  whole: Bool, // all of it; otherwise what ends as \"ends ...\" says
+  // slot and value: \"does change\", \"how delete\", \"kind table\", \"at /srv/a.csv\", \"below /srv\", \"named a.csv\",
+  // \"ends .csv\", \"program git\", \"first push\", \"word main\", \"pair remote add\", \"option --force\", \"tool send\", \"value x\"
+  facts: Set<String>,
+  spreads: Bool, // it reaches what is below \"at ...\", too
+  whole: Bool, // if it spreads, to every file; otherwise only to names with one of the listed endings
   more: Bool, // it has more words, names or values than are listed
 };
 
@@ -88,25 +89,29 @@ pub(super) fn split(everything: &Policies) -> (PolicySet, Policies) {
 ///
 /// # Errors
 /// The first problem.
-pub(super) fn validate(events: &Policies, user: &str) -> Result<Option<Schema>, PolicyError> {
+pub(super) fn validate(events: &Policies, user: &str) -> Result<(), PolicyError> {
     if events.set.is_empty() {
-        return Ok(None);
+        return Ok(());
     }
     let invalid = |id: &cedar_policy::PolicyId, problem: String| {
         let file = events.rules.get(id).map_or_else(String::new, |rule| rule.file.clone());
         PolicyError::Invalid { file, id: id.to_string(), problem }
     };
     for policy in events.set.policies() {
-        if !events.rules.get(policy.id()).is_some_and(|rule| rule.forbids) {
+        let rule = events.rules.get(policy.id());
+        if !rule.is_some_and(|rule| rule.forbids) {
             return Err(invalid(policy.id(), "a policy about events can only forbid".to_owned()));
+        }
+        if rule.is_some_and(|rule| rule.later) {
+            return Err(invalid(policy.id(), "@later is for policies about effects".to_owned()));
         }
     }
     let text = format!("{user}{SCHEMA}");
     let schema = Schema::from_cedarschema_str(&text).map_err(|error| PolicyError::Schema(Box::new(error)))?.0;
-    let result = Validator::new(schema.clone()).validate(&events.set, ValidationMode::Strict);
+    let result = Validator::new(schema).validate(&events.set, ValidationMode::Strict);
     match result.validation_errors().next() {
         Some(error) => Err(invalid(error.policy_id(), error.to_string())),
-        None => Ok(Some(schema)),
+        None => Ok(()),
     }
 }
 
@@ -134,22 +139,21 @@ impl EventFacts {
 }
 
 impl Screener<'_> {
-    /// The violations of policies about events, each policy once, and what is unknown.
-    pub(crate) fn screen_events(&self, events: impl Iterator<Item = EventFacts>) -> Vec<Finding> {
+    /// The violations of policies about events, each policy once, and which event could not be judged. `file`: only the
+    /// policies of this file.
+    pub(crate) fn screen_events(&self, events: impl Iterator<Item = EventFacts>, file: Option<&str>) -> Vec<Finding> {
         let Some(policies) = self.inner.events() else { return Vec::new() };
         let mut found: BTreeMap<String, Finding> = BTreeMap::new();
         for event in events {
-            match self.event(policies, &event) {
-                Ok(rules) => {
-                    for rule in rules {
-                        found.entry(rule.id.clone()).or_insert_with(|| self.violated(rule, &event));
-                    }
-                }
-                Err(problem) => {
-                    let unknown =
-                        Finding::new(Check::understood(), Outcome::Unknown, Answered::NotUnderstood, problem.clone());
-                    found.entry(problem).or_insert(unknown);
-                }
+            let (rules, problems) = self.event(policies, &event);
+            for rule in rules.into_iter().filter(|rule| file.is_none_or(|file| rule.file == file)) {
+                found.entry(rule.id.clone()).or_insert_with(|| self.violated(rule, &event));
+            }
+            for problem in problems {
+                // no approval answers it
+                let source = Answered::Guard(Stage::Guard);
+                let unknown = Finding::new(Check::understood(), Outcome::Unknown, source, problem.clone());
+                found.entry(problem).or_insert(unknown);
             }
         }
         let mut findings: Vec<Finding> = found.into_values().collect();
@@ -158,16 +162,18 @@ impl Screener<'_> {
         findings
     }
 
-    /// The policies that forbid one event.
-    fn event<'p>(&self, policies: &'p Policies, event: &EventFacts) -> Result<Vec<&'p Rule>, String> {
-        let who = self.who.as_ref().map_err(|problem| problem.to_string())?;
-        let (request, entities) = event_request(who, event, None)?;
+    /// The policies that forbid one event, and those that could not be evaluated.
+    fn event<'p>(&self, policies: &'p Policies, event: &EventFacts) -> (Vec<&'p Rule>, Vec<String>) {
+        let request = self.who.as_ref().map_err(ToString::to_string).and_then(|who| event_request(who, event));
+        let (request, entities) = match request {
+            Ok(request) => request,
+            Err(problem) => return (Vec::new(), vec![problem]),
+        };
         let response = Authorizer::new().is_authorized(&request, &policies.set, &entities);
-        if let Some(error) = response.diagnostics().errors().next() {
-            return Err(format!("a policy about events could not be evaluated: {error}"));
-        }
+        let errors = response.diagnostics().errors();
+        let problems = errors.map(|error| format!("a policy about events could not be evaluated: {error}")).collect();
         let reasons = response.diagnostics().reason().filter(|_| response.decision() == Decision::Deny);
-        Ok(reasons.filter_map(|id| policies.rules.get(id)).collect())
+        (reasons.filter_map(|id| policies.rules.get(id)).collect(), problems)
     }
 
     fn violated(&self, rule: &Rule, event: &EventFacts) -> Finding {
@@ -190,12 +196,8 @@ impl Screener<'_> {
     }
 }
 
-/// One event as a Cedar request. With a `schema`, it is validated.
-pub(super) fn event_request(
-    who: &Entity,
-    event: &EventFacts,
-    schema: Option<&Schema>,
-) -> Result<(Request, Entities), String> {
+/// One event as a Cedar request.
+pub(super) fn event_request(who: &Entity, event: &EventFacts) -> Result<(Request, Entities), String> {
     let problem =
         |error: &dyn std::fmt::Display| format!("the policy request about an event could not be built: {error}");
     let uid = |text: String| text.parse::<EntityUid>().map_err(|error| problem(&error));
@@ -212,7 +214,7 @@ pub(super) fn event_request(
     let pairs = pairs.map(|(name, value)| (name.to_owned(), value));
     let context = Context::from_pairs(pairs).map_err(|error| problem(&error))?;
     let (action, resource) = (uid(format!("Action::\"{EVENT}\""))?, uid(format!("Event::\"{}\"", event.family))?);
-    let request = Request::new(who.uid(), action, resource, context, schema).map_err(|error| problem(&error))?;
-    let entities = Entities::from_entities([who.clone()], schema).map_err(|error| problem(&error))?;
+    let request = Request::new(who.uid(), action, resource, context, None).map_err(|error| problem(&error))?;
+    let entities = Entities::from_entities([who.clone()], None).map_err(|error| problem(&error))?;
     Ok((request, entities))
 }

@@ -50,7 +50,7 @@ impl Example {
     }
 
     /// The findings about it, or why it fits no schema.
-    fn findings(&self, inner: &Inner) -> Result<Vec<Finding>, String> {
+    fn findings(&self, inner: &Inner, file: &str) -> Result<Vec<Finding>, String> {
         let screener = Screener::new(inner, &self.subject);
         let who = request::principal(&inner.words, &self.subject).map_err(|error| error.to_string())?;
         match (&self.effect, &self.event) {
@@ -60,8 +60,9 @@ impl Example {
                 Ok(screener.screen(effect))
             }
             (None, Some(event)) => {
-                event::event_request(&who, event, None)?;
-                Ok(screener.screen_events(std::iter::once(event.clone())))
+                event::event_request(&who, event)?;
+                // files may be written apart from each other, so only the policies beside the example count
+                Ok(screener.screen_events(std::iter::once(event.clone()), Some(file)))
             }
             _ => Err("an example has either an effect or an event".to_owned()),
         }
@@ -84,7 +85,7 @@ pub(super) fn verify(inner: &Inner, source: &Source) -> Result<Vec<(String, Stri
             found,
         };
         let findings = example
-            .findings(inner)
+            .findings(inner, &source.file)
             .map_err(|problem| wrong("an effect or event that fits the schema".to_owned(), problem))?;
         // policies about events only forbid
         let passes = findings.is_empty() && example.event.is_some();

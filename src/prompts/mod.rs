@@ -164,7 +164,12 @@ impl Prompts {
     ///
     /// # Errors
     /// [`PromptError::Form`] if there is no such prompt, [`PromptError::NoValue`] if a value is missing.
-    pub fn offering(&self, tools: &[&str], name: &str, values: &[(&str, &str)]) -> Result<Vec<Turn>, PromptError> {
+    pub(crate) fn offering(
+        &self,
+        tools: &[&str],
+        name: &str,
+        values: &[(&str, &str)],
+    ) -> Result<Vec<Turn>, PromptError> {
         let unknown = || PromptError::Form { file: name.to_owned(), why: "there is no such prompt".to_owned() };
         self.known.get(name).ok_or_else(unknown)?.offering(tools, values)
     }

@@ -5,6 +5,9 @@ use super::{Event, Family, Literal, Pattern, Slot, of};
 use crate::policy::EventFacts;
 use std::collections::BTreeSet;
 
+/// The event has more words, names or values than are listed.
+const MORE: &str = "context.more";
+
 impl Family {
     /// The Cedar resource.
     fn name(self) -> &'static str {
@@ -57,15 +60,22 @@ impl Event {
 
 /// The scope and the conditions of the policy that forbids what a pattern covers.
 pub(crate) fn forbid(pattern: &Pattern) -> String {
-    let mut plain = BTreeSet::new();
+    let (mut plain, mut listed) = (BTreeSet::new(), BTreeSet::new());
     let mut terms = Vec::new();
     for literal in &pattern.literals {
         match otherwise(pattern, literal) {
+            // one term for all, because Cedar nests terms
+            Some(other) if other == MORE => {
+                listed.insert(literal);
+            }
             Some(other) => terms.push(format!("(context.facts.contains({}) || {other})", quoted(literal))),
             None => {
                 plain.insert(literal);
             }
         }
+    }
+    if !listed.is_empty() {
+        terms.push(format!("(context.facts.containsAll([{}]) || {MORE})", list(listed)));
     }
     if !plain.is_empty() {
         terms.insert(0, format!("context.facts.containsAll([{}])", list(plain)));
@@ -89,7 +99,7 @@ fn otherwise(pattern: &Pattern, literal: &Literal) -> Option<String> {
     let Literal(slot, value) = literal;
     match slot {
         Slot::At | Slot::Below => Some(reaches(value)),
-        Slot::Named if pattern.family == Family::Mention => Some("context.more".to_owned()),
+        Slot::Named if pattern.family == Family::Mention => Some(MORE.to_owned()),
         Slot::Named | Slot::Ends => {
             let folders: Vec<&str> = of(&pattern.literals, Slot::Below).collect();
             let own = folders.iter().map(|folder| Literal(Slot::At, (*folder).to_owned()));
@@ -97,7 +107,7 @@ fn otherwise(pattern: &Pattern, literal: &Literal) -> Option<String> {
             let any = format!("context.facts.containsAny([{}])", list(&at));
             (!folders.is_empty()).then(|| format!("context.spreads && context.whole && {any}"))
         }
-        Slot::First | Slot::Word | Slot::Pair | Slot::Option | Slot::Value => Some("context.more".to_owned()),
+        Slot::First | Slot::Word | Slot::Pair | Slot::Option | Slot::Value => Some(MORE.to_owned()),
         Slot::Does | Slot::How | Slot::Kind | Slot::Program | Slot::Tool => None,
     }
 }
@@ -106,7 +116,7 @@ fn otherwise(pattern: &Pattern, literal: &Literal) -> Option<String> {
 fn reaches(place: &str) -> String {
     let name = place.rsplit('/').next().unwrap_or_default();
     let endings: BTreeSet<Literal> = name
-        .match_indices('.')
+        .match_indices(['.', '_', '-'])
         .filter_map(|(at, _)| name.get(at..))
         .map(|ending| Literal(Slot::Ends, ending.to_owned()))
         .collect();
@@ -195,7 +205,7 @@ mod tests {
 
     fn covers(policy: &Policy, event: &Event) -> bool {
         let subject = Subject::default();
-        let found = policy.screener(&subject).screen_events(std::iter::once(event.facts()));
+        let found = policy.screener(&subject).screen_events(std::iter::once(event.facts()), None);
         assert!(found.iter().all(|finding| finding.source.to_string() == "policy:own"), "{found:?}");
         !found.is_empty()
     }

@@ -164,6 +164,10 @@ impl Condition {
             ..Self::default()
         };
         (whole.patterns, _) = induce(&whole.examples, &whole.honest(honest))?;
+        let vague = all.iter().any(|one| all.iter().any(|other| !one.may_be_one_with(other)));
+        if vague && whole.patterns.iter().any(induce::is_of_all) {
+            return None;
+        }
         whole.keep_covered(all.iter().copied());
         whole.examples.truncate(EXAMPLES);
         whole.against.truncate(EXAMPLES);

@@ -234,6 +234,19 @@ impl Pattern {
         Self { family, literals, unless: Vec::new() }
     }
 
+    /// The pattern of a rule that covers only repetitions, as a pattern of its own: the same to the same place, or below it.
+    pub(crate) fn repeated(&self) -> Self {
+        if self.family != Family::Place {
+            return self.clone();
+        }
+        let literals = self.literals.iter().filter_map(|literal| match literal.0 {
+            Slot::Does => Some(literal.clone()),
+            Slot::At => Some(Literal(Slot::Below, literal.1.clone())),
+            _ => None,
+        });
+        Self::new(self.family, literals.collect())
+    }
+
     /// Whether the event reaches everything below the folder of the pattern.
     fn is_inside(&self, event: &Event) -> bool {
         let whole = event.spreads && event.of(Slot::Named).next().is_some();

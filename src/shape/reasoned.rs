@@ -103,9 +103,18 @@ pub(super) fn say_nothing(examples: &[&Example], honest: &Honest) -> bool {
         let events = honest.passed.iter().chain(&honest.asked).filter(|event| event.family == Family::Mention);
         events.flat_map(|event| event.of(Slot::Named)).any(|name| is_said(name, &said))
     };
-    reasons().all(|reason| words(reason).all(|word| is_plain(&word)))
+    !reasons().any(has_name)
         && !examples.iter().any(|example| is_about_text(example) || is_named(example, &said))
         && !on_record()
+}
+
+/// Whether a reason has a word that is no word of a language: `depot-3`, `basket_hold`, `data/raw`.
+fn has_name(reason: &str) -> bool {
+    let words = reason.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    words.filter(|word| !word.is_empty()).any(|word| {
+        let mixed = word.chars().any(char::is_numeric) && word.chars().any(char::is_alphabetic);
+        mixed || word.chars().any(|c| !c.is_alphanumeric() && !matches!(c, '-' | '\'' | '’'))
+    })
 }
 
 /// Whether some examples with a reason name something that reasons say, and others do not.

@@ -4,7 +4,7 @@ use crate::memory::{may_approve, table};
 use crate::settings::Config;
 use crate::show::plain;
 use agrail::memory::{DecisionRecord, Entry, Memory};
-use agrail::policy::Policy;
+use agrail::policy::{Policy, Source};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,8 @@ enum Command {
     /// Write the rules as Cedar policies, with their examples beside them, for review and version control.
     ///
     /// List the file under policy.files to have its policies judged like any other. Then they no longer depend on the
-    /// memory: they neither decay nor narrow.
+    /// memory: they neither decay nor narrow. What stays with the memory: the reported action itself is denied at once,
+    /// and texts are recalled by meaning.
     Policy {
         /// The new file (`team.cedar`; the examples go to `team.examples.toml`), or `-` to print the policies.
         file: PathBuf,
@@ -131,18 +132,29 @@ fn policy(memory: &Memory, file: &Path, rule: Option<&str>) -> Result<()> {
         return Ok(());
     }
     let beside = file.with_extension("examples.toml");
-    for (path, text) in [(&beside, &examples), (&file.to_owned(), &policies)] {
-        let created = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
-        created
-            .and_then(|mut new| std::io::Write::write_all(&mut new, text.as_bytes()))
-            .with_context(|| format!("cannot write {}; name a file that does not exist yet", path.display()))?;
+    for path in [file, &beside] {
+        if std::fs::symlink_metadata(path).is_ok() {
+            bail!("{} exists already; name a file that does not exist yet", path.display());
+        }
     }
-    let source = crate::settings::source(file)?;
-    let loaded = Policy::load(&[source]).context("the policies were written, but do not load")?;
-    let (written, verified) = (policies.matches("@id(").count(), loaded.examples().len());
-    println!("{}: policies: {written}; examples verified: {verified}", file.display());
+    let name = file.display().to_string();
+    let source = Source { file: name.clone(), text: policies.clone(), examples: Some(examples.clone()) };
+    let loaded = Policy::load(&[source]).context("the rules make no valid policies, so nothing was written")?;
+    for (path, text) in [(file, &policies), (&beside, &examples)] {
+        write_new(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let written = loaded.rules().iter().filter(|rule| rule.file == name).count();
+    println!("{name}: policies: {written}; examples verified: {}", loaded.examples().len());
+    println!("the examples hold actions on record: read {} before you share it", beside.display());
     println!("to have them judged, list the file under policy.files of the configuration");
     Ok(())
+}
+
+/// Writes a new file that only its owner reads.
+fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut new = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    std::io::Write::write_all(&mut new, text.as_bytes())
 }
 
 fn rules(memory: &Memory, explain: bool, as_json: bool) -> Result<()> {
