@@ -78,8 +78,8 @@ pub struct Arm {
     /// `universal` (default) or `task`.
     #[serde(default = "universal")]
     pub criteria: String,
-    /// Family of actions whose examples the prompts of this arm do without: that of the cases, so that no example is
-    /// about what is measured.
+    /// Family of actions whose examples this arm leaves out of its prompts: the family of the cases, so that the model is
+    /// not measured on what it was shown.
     #[serde(default)]
     pub leave_out: Option<String>,
     /// Share of the model's replies that are damaged, 0..=1.

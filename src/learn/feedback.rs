@@ -141,8 +141,8 @@ pub fn apply_feedback(memory: &Memory, id: &str, feedback: Feedback, who: &str) 
 }
 
 impl Memory {
-    /// Learns that an action should have been stopped, and what was wrong with it, as a statement without its subject (`told
-    /// a guest that breakfast is free`). Other feedback has no reason. What the reason and the action both name, such as a
+    /// Learns from an `incident` or a `reject`, with the reporter's reason: a statement about the action that leaves out its
+    /// subject, such as `told a guest that breakfast is free`. Other feedback ignores the reason. What the reason and the action both name, such as a
     /// program, a table or a branch, is what the rule is about. A report that is known already gets the reason, unless
     /// somebody else gave one.
     ///
