@@ -243,7 +243,9 @@ impl Guard {
                 if inner.memory.is_some() || inner.policy.judges_events() {
                     understood.events =
                         crate::shape::events(&action, &understood.gathered.queries, &understood.commands);
-                    understood.screen_events(&inner.policy);
+                    if inner.policy.judges_events() {
+                        understood.screen_events(&inner.policy);
+                    }
                 }
                 understood
             });

@@ -6,11 +6,11 @@
 //! 2. They have a schema of their own, so that a policy about every effect need not know of them. They only forbid.
 //! 3. A policy that cannot be evaluated makes the event unknown, which asks.
 
-use super::load::{self, PolicyError};
-use super::{Inner, Policies, Rule, Screener, filled};
-use crate::check::{Authority, Check, CheckKind, Evidence, Finding, Outcome, Source as Answered, Stage};
+use super::load::PolicyError;
+use super::{Policies, Rule, Screener, check_of, filled};
+use crate::check::{Check, Evidence, Finding, Outcome, Source as Answered, Stage};
 use cedar_policy::{
-    ActionConstraint, Authorizer, Context, Decision, Entities, Entity, EntityUid, PolicySet, Request,
+    ActionConstraint, Authorizer, Context, Decision, Entities, Entity, EntityUid, PolicyId, PolicySet, Request,
     RestrictedExpression as Value, Schema, ValidationMode, Validator,
 };
 use serde::{Deserialize, Serialize};
@@ -71,18 +71,25 @@ pub(super) fn is_of_events(policy: &cedar_policy::Policy) -> bool {
     }
 }
 
-/// The policies about events, apart from those about effects.
-pub(super) fn split(everything: &Policies) -> (PolicySet, Policies) {
+/// The policies about effects, and those about events.
+///
+/// # Errors
+/// If a policy cannot be taken into its set: it must not be lost.
+pub(super) fn split(everything: &Policies) -> Result<(PolicySet, Policies), PolicyError> {
     let (mut effects, mut events) = (PolicySet::new(), Policies::default());
     for policy in everything.set.policies() {
         let set = if is_of_events(policy) { &mut events.set } else { &mut effects };
-        // ids are unique in the whole
-        let _ = set.add(policy.clone());
+        set.add(policy.clone()).map_err(|error| invalid(everything, policy.id(), error.to_string()))?;
     }
     if !events.set.is_empty() {
         events.rules.clone_from(&everything.rules);
     }
-    (effects, events)
+    Ok((effects, events))
+}
+
+fn invalid(policies: &Policies, id: &PolicyId, problem: String) -> PolicyError {
+    let file = policies.rules.get(id).map_or_else(String::new, |rule| rule.file.clone());
+    PolicyError::Invalid { file, id: id.to_string(), problem }
 }
 
 /// Validates policies about events.
@@ -93,39 +100,21 @@ pub(super) fn validate(events: &Policies, user: &str) -> Result<(), PolicyError>
     if events.set.is_empty() {
         return Ok(());
     }
-    let invalid = |id: &cedar_policy::PolicyId, problem: String| {
-        let file = events.rules.get(id).map_or_else(String::new, |rule| rule.file.clone());
-        PolicyError::Invalid { file, id: id.to_string(), problem }
-    };
     for policy in events.set.policies() {
         let rule = events.rules.get(policy.id());
         if !rule.is_some_and(|rule| rule.forbids) {
-            return Err(invalid(policy.id(), "a policy about events can only forbid".to_owned()));
+            return Err(invalid(events, policy.id(), "a policy about events can only forbid".to_owned()));
         }
         if rule.is_some_and(|rule| rule.later) {
-            return Err(invalid(policy.id(), "@later is for policies about effects".to_owned()));
+            return Err(invalid(events, policy.id(), "@later is for policies about effects".to_owned()));
         }
     }
     let text = format!("{user}{SCHEMA}");
     let schema = Schema::from_cedarschema_str(&text).map_err(|error| PolicyError::Schema(Box::new(error)))?.0;
     let result = Validator::new(schema).validate(&events.set, ValidationMode::Strict);
     match result.validation_errors().next() {
-        Some(error) => Err(invalid(error.policy_id(), error.to_string())),
+        Some(error) => Err(invalid(events, error.policy_id(), error.to_string())),
         None => Ok(()),
-    }
-}
-
-impl Inner {
-    /// The policies about events; `None` if there are none.
-    pub(super) fn events(&self) -> Option<&Policies> {
-        let known = self.events.get_or_init(|| {
-            // the shipped policies are about effects
-            if self.texts.iter().all(|text| text.file == load::BASE_FILE) {
-                return Some(Policies::default());
-            }
-            self.everything().map(|everything| split(everything).1)
-        });
-        known.as_ref().filter(|events| !events.set.is_empty())
     }
 }
 
@@ -142,7 +131,7 @@ impl Screener<'_> {
     /// The violations of policies about events, each policy once, and which event could not be judged. `file`: only the
     /// policies of this file.
     pub(crate) fn screen_events(&self, events: impl Iterator<Item = EventFacts>, file: Option<&str>) -> Vec<Finding> {
-        let Some(policies) = self.inner.events() else { return Vec::new() };
+        let policies = &self.inner.events;
         let mut found: BTreeMap<String, Finding> = BTreeMap::new();
         for event in events {
             let (rules, problems) = self.event(policies, &event);
@@ -177,21 +166,13 @@ impl Screener<'_> {
     }
 
     fn violated(&self, rule: &Rule, event: &EventFacts) -> Finding {
-        let check = Check {
-            category: rule.category.clone(),
-            name: rule.check.clone(),
-            definition: rule.reason.clone(),
-            authority: Authority::Policy,
-            required: true,
-            kind: CheckKind::Action,
-        };
         let reason = filled(&rule.reason, self.subject);
         Finding {
             response: rule.response,
             declared: rule.severity,
             advice: rule.advice.clone(),
             evidence: vec![Evidence { about: event.family.clone(), says: event.in_words() }],
-            ..Finding::new(check, Outcome::Violation, Answered::Policy(rule.id.clone()), reason)
+            ..Finding::new(check_of(rule), Outcome::Violation, Answered::Policy(rule.id.clone()), reason)
         }
     }
 }

@@ -129,7 +129,7 @@ pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError
     let mut inner = Inner {
         parts: std::array::from_fn(|_| OnceLock::new()),
         everything: OnceLock::new(),
-        events: OnceLock::new(),
+        events: Policies::default(),
         digest: crate::hex(&hash.finalize()),
         words: request::Words::new()?,
         uses: request::Uses::of(sources.iter().map(|source| source.text.as_str())),
@@ -148,9 +148,9 @@ pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError
     }
     // parsing the schema takes as long as parsing the policies
     let schema = Schema::from_cedarschema_str(schema::of_effects()).map_err(|e| PolicyError::Schema(Box::new(e)))?.0;
-    let (effects, events) = event::split(&everything);
+    let (effects, events) = event::split(&everything)?;
     event::validate(&events, schema::USER)?;
-    inner.events = OnceLock::from(Some(events));
+    inner.events = events;
     let result = Validator::new(schema.clone()).validate(&effects, ValidationMode::Strict);
     if let Some(error) = result.validation_errors().next() {
         let rule = everything.rules.get(error.policy_id());

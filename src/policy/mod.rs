@@ -74,7 +74,7 @@ struct Inner {
     /// All policies; parsed at load only if they have to be verified.
     everything: OnceLock<Option<Policies>>,
     /// The policies about events, without those about effects.
-    events: OnceLock<Option<Policies>>,
+    events: Policies,
     schema: Option<Schema>,
     digest: String,
     words: request::Words,
@@ -190,7 +190,7 @@ impl Policy {
 
     /// Whether there are policies about events.
     pub(crate) fn judges_events(&self) -> bool {
-        self.inner.events().is_some()
+        !self.inner.events.set.is_empty()
     }
 
     /// The examples that were verified: file, effect, decision.
@@ -338,6 +338,18 @@ impl<'a> Screener<'a> {
     }
 }
 
+/// The check that a policy answers.
+fn check_of(rule: &Rule) -> Check {
+    Check {
+        category: rule.category.clone(),
+        name: rule.check.clone(),
+        definition: rule.reason.clone(),
+        authority: Authority::Policy,
+        required: true,
+        kind: CheckKind::Action,
+    }
+}
+
 fn rule_finding(rule: &Rule, outcome: Outcome, subject: &Subject, query: &EffectFacts) -> Finding {
     let reason = if outcome == Outcome::Pass {
         rule.reason.clone()
@@ -348,20 +360,7 @@ fn rule_finding(rule: &Rule, outcome: Outcome, subject: &Subject, query: &Effect
         response: rule.response,
         declared: rule.severity,
         advice: (outcome == Outcome::Violation).then(|| rule.advice.clone()).flatten(),
-        ..finding(
-            Check {
-                category: rule.category.clone(),
-                name: rule.check.clone(),
-                definition: rule.reason.clone(),
-                authority: Authority::Policy,
-                required: true,
-                kind: CheckKind::Action,
-            },
-            outcome,
-            Answered::Policy(rule.id.clone()),
-            reason,
-            query,
-        )
+        ..finding(check_of(rule), outcome, Answered::Policy(rule.id.clone()), reason, query)
     }
 }
 

@@ -111,6 +111,9 @@ fn policies_about_events_are_verified_like_others() {
             "words",
         ),
         (event("forbid (principal, action == Action::\"event\", resource == Target::\"x\");"), None, "own"),
+        // no policy is about both: it would be lost for one of them
+        (event("forbid (principal, action in [Action::\"event\", Action::\"delete\"], resource);"), None, "delete"),
+        (event("forbid (principal, action, resource) when { action == Action::\"event\" };"), None, "event"),
         (forbid.clone(), Some(example("first deploy", "allow")), "found deny"),
         (forbid.clone(), Some(example("first list", "ask")), "found allow"),
         (forbid.clone(), Some("[[example]]\nexpect = \"deny\"\n".to_owned()), "either an effect or an event"),

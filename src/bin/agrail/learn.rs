@@ -216,7 +216,7 @@ fn sentence(rule: &Entry) -> String {
 
 /// What reporters said was wrong.
 fn reasons(rule: &Entry) -> Vec<&str> {
-    rule.condition.as_ref().map(|condition| condition.reasons().into_iter().collect()).unwrap_or_default()
+    rule.condition.as_ref().map(|condition| condition.reasons()).unwrap_or_default()
 }
 
 /// Whether a rule denies or asks.
