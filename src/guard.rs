@@ -240,12 +240,16 @@ impl Guard {
                     operation,
                     Approved(&approved),
                 );
-                if inner.memory.is_some() || inner.policy.judges_events() {
+                let judged = inner.policy.judges_events();
+                if inner.memory.is_some() || judged || inner.settings.explain {
                     understood.events =
                         crate::shape::events(&action, &understood.gathered.queries, &understood.commands);
-                    if inner.policy.judges_events() {
-                        understood.screen_events(&inner.policy);
-                    }
+                }
+                if inner.settings.explain {
+                    understood.explain_events();
+                }
+                if judged {
+                    understood.screen_events(&inner.policy);
                 }
                 understood
             });

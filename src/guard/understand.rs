@@ -28,7 +28,7 @@ pub(super) struct Understood {
     pub scripts: Vec<(String, String)>,
     /// The commands that the parser found.
     pub commands: Vec<Vec<String>>,
-    /// What the action does, if there is a memory or a policy to compare it with.
+    /// What the action does as a whole, if something compares it or the steps are shown.
     pub events: Vec<Event>,
     pub action_digest: String,
     pub trace: Vec<String>,
@@ -39,6 +39,11 @@ impl Understood {
     pub(super) fn screen_events(&mut self, policy: &Policy) {
         let screener = policy.screener(&self.gathered.subject);
         self.findings.extend(screener.screen_events(self.events.iter().map(Event::facts), None));
+    }
+
+    /// Adds the events to the steps, in the words that policies use.
+    pub(super) fn explain_events(&mut self) {
+        self.trace.extend(self.events.iter().map(|event| format!("event: {}", event.facts().in_words())));
     }
 }
 

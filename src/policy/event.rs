@@ -19,7 +19,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The Cedar action.
 pub(super) const EVENT: &str = "event";
 /// The kinds of events: the resources.
-const FAMILIES: [&str; 7] = ["place", "thing", "call", "command", "plain", "mention", "said"];
+pub(crate) const FAMILIES: [&str; 7] = ["place", "thing", "call", "command", "plain", "mention", "said"];
+/// The slots of facts: what stands before the value.
+pub(crate) const SLOTS: [&str; 14] = [
+    "does", "how", "kind", "at", "below", "named", "ends", "program", "first", "word", "pair", "option", "tool",
+    "value",
+];
 /// Most facts of an event that a finding shows.
 const SHOWN: usize = 12;
 
@@ -120,7 +125,7 @@ pub(super) fn validate(events: &Policies, user: &str) -> Result<(), PolicyError>
 
 impl EventFacts {
     /// Its kind and facts, bounded.
-    pub(super) fn in_words(&self) -> String {
+    pub(crate) fn in_words(&self) -> String {
         let facts: Vec<&str> = self.facts.iter().map(String::as_str).take(SHOWN).collect();
         let more = if self.facts.len() > SHOWN { ", ..." } else { "" };
         format!("{}: {}{more}", self.family, facts.join(", "))

@@ -17,6 +17,7 @@ use super::event::{self, EventFacts};
 use super::facts::{EffectFacts, Subject};
 use super::load::PolicyError;
 use super::request;
+use super::upgrade::fact;
 use super::{Inner, Screener, Source};
 use crate::check::{Finding, Outcome, Source as Answered};
 use crate::verdict::{Decision, decide};
@@ -61,6 +62,7 @@ impl Example {
             }
             (None, Some(event)) => {
                 event::event_request(&who, event)?;
+                event.facts.iter().try_for_each(|text| fact(text)).map_err(|error| error.to_string())?;
                 // files may be written apart from each other, so only the policies beside the example count
                 Ok(screener.screen_events(std::iter::once(event.clone()), Some(file)))
             }

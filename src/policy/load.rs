@@ -89,7 +89,7 @@ pub enum PolicyError {
         /// Line, column and problem.
         problem: String,
     },
-    /// A fact is compared with a word that its type does not have.
+    /// A fact is compared with a word that its type does not have, or a fact of an event has an unknown slot.
     #[error("{file}:{line}:{column}: policy '{id}': {kind} has no \"{word}\"; did you mean \"{nearest}\"?")]
     Word {
         /// File name.
@@ -100,7 +100,7 @@ pub enum PolicyError {
         column: usize,
         /// Policy id.
         id: String,
-        /// The enumerated type.
+        /// The enumerated type, or an event.
         kind: &'static str,
         /// The word.
         word: String,
@@ -194,7 +194,9 @@ fn words(source: &Source, policy: &cedar_policy::Policy) -> Result<Option<cedar_
             // the position of the word within its policy
             let begin = source.text.find(&format!("@id(\"{id}\")")).unwrap_or_default();
             let rest = source.text.get(begin..).unwrap_or_default();
-            let offset = begin + rest.find(&format!("\"{}\"", unknown.word)).unwrap_or_default();
+            // a text, or the slot of a fact
+            let written = [format!("\"{}\"", unknown.word), format!("\"{} ", unknown.word)];
+            let offset = begin + written.iter().find_map(|text| rest.find(text)).unwrap_or_default();
             let (line, column) = place(&source.text, offset);
             let (kind, word, nearest) = (unknown.kind, unknown.word, unknown.nearest);
             PolicyError::Word { file: source.file.clone(), line, column, id, kind, word, nearest }

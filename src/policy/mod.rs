@@ -20,6 +20,8 @@ mod words;
 
 pub use class::{Destination, Known, Recovery, TargetClass, TargetType};
 pub(crate) use event::EventFacts;
+#[cfg(test)]
+pub(crate) use event::{FAMILIES, SLOTS};
 pub use facts::{EffectFacts, Subject};
 pub use load::{PolicyError, Source};
 pub use request::RequestError;

@@ -3,15 +3,18 @@
 //! 1. Policies of the first release compare these facts with texts (`resource.class == "credential"`). Each such text
 //!    becomes a word of the enumerated type (`Class::"credential"`), so that the policies still validate and decide the
 //!    same.
-//! 2. A word that the type does not have is an error that names the nearest one, in both notations.
+//! 2. A word that the type does not have is an error that names the nearest one, in both notations. So is a fact of an
+//!    event whose slot does not exist: it would never be true.
 
+use super::event::SLOTS;
 use super::facts::{CONTEXT, TARGET};
 use super::schema::enumerations;
 use cedar_policy::Policy;
 use serde_json::{Value, json};
 
 /// A word that an enumerated type does not have.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} has no \"{word}\"; did you mean \"{nearest}\"?")]
 pub(super) struct UnknownWord {
     /// Name of the enumerated type.
     pub kind: &'static str,
@@ -24,8 +27,10 @@ pub(super) struct UnknownWord {
 /// Why a policy cannot be upgraded.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UpgradeError {
-    #[error("{0:?}")]
-    Word(UnknownWord),
+    #[error(transparent)]
+    Word(#[from] UnknownWord),
+    #[error("\"{0}\" is not a fact of an event; a fact is a slot and a value, such as \"program git\"")]
+    Fact(String),
     #[error(transparent)]
     ToJson(Box<cedar_policy::PolicyToJsonError>),
     #[error(transparent)]
@@ -37,7 +42,7 @@ pub(super) fn upgrade(policy: &Policy) -> Result<Option<Policy>, UpgradeError> {
     let mut json = policy.to_json().map_err(|error| UpgradeError::ToJson(Box::new(error)))?;
     let mut changed = false;
     let types = enumerations();
-    Walk { types: &types, changed: &mut changed }.node(&mut json).map_err(UpgradeError::Word)?;
+    Walk { types: &types, changed: &mut changed }.node(&mut json)?;
     if !changed {
         return Ok(None);
     }
@@ -53,13 +58,14 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn node(&mut self, node: &mut Value) -> Result<(), UnknownWord> {
+    fn node(&mut self, node: &mut Value) -> Result<(), UpgradeError> {
         if let Value::Array(items) = node {
             return items.iter_mut().try_for_each(|item| self.node(item));
         }
         let Value::Object(fields) = node else { return Ok(()) };
         for (operator, operands) in fields.iter_mut() {
             match operator.as_str() {
+                "contains" | "containsAll" | "containsAny" if is_facts(operands) => facts(operands)?,
                 "==" | "!=" | "contains" => self.comparison(operands)?,
                 "like" => {
                     if let Some(members) = self.pattern(operands) {
@@ -135,13 +141,7 @@ impl Walk<'_> {
     }
 
     fn known(&self, kind: &'static str, text: &str) -> Result<(), UnknownWord> {
-        let words = self.words(kind);
-        if words.contains(&text) {
-            return Ok(());
-        }
-        let distance = |word: &&&str| strsim::damerau_levenshtein(word, text);
-        let nearest = words.iter().filter(|word| !word.is_empty()).min_by_key(distance).copied().unwrap_or_default();
-        Err(UnknownWord { kind, word: text.to_owned(), nearest })
+        known(kind, self.words(kind), text)
     }
 
     fn words(&self, kind: &str) -> &[&'static str] {
@@ -162,6 +162,37 @@ impl Walk<'_> {
     }
 }
 
+fn known(kind: &'static str, words: &[&'static str], text: &str) -> Result<(), UnknownWord> {
+    if words.contains(&text) {
+        return Ok(());
+    }
+    let distance = |word: &&&str| strsim::damerau_levenshtein(word, text);
+    let nearest = words.iter().filter(|word| !word.is_empty()).min_by_key(distance).copied().unwrap_or_default();
+    Err(UnknownWord { kind, word: text.to_owned(), nearest })
+}
+
+/// Whether the left side is `context.facts`, the facts of an event.
+fn is_facts(operands: &Value) -> bool {
+    let access = operands.get("left").and_then(|node| node.get("."));
+    let part = |key: &str| access.and_then(|access| access.get(key));
+    let context = part("left").and_then(|left| left.get("Var")).and_then(Value::as_str);
+    context == Some("context") && part("attr").and_then(Value::as_str) == Some("facts")
+}
+
+/// Verifies a fact of an event: a slot, a space, a value. The value may be empty, because `/` has no name.
+pub(super) fn fact(text: &str) -> Result<(), UpgradeError> {
+    let (slot, _) = text.split_once(' ').ok_or_else(|| UpgradeError::Fact(text.to_owned()))?;
+    Ok(known("an event", &SLOTS, slot)?)
+}
+
+/// Verifies the facts on the right side.
+fn facts(operands: &Value) -> Result<(), UpgradeError> {
+    let Some(right) = operands.get("right") else { return Ok(()) };
+    let listed = right.get("Set").and_then(Value::as_array).into_iter().flatten();
+    let mut texts = listed.chain(std::iter::once(right)).filter_map(|node| node.get("Value").and_then(Value::as_str));
+    texts.try_for_each(fact)
+}
+
 fn word(kind: &str, text: &str) -> Value {
     json!({"Value": {"__entity": {"type": kind, "id": text}}})
 }
@@ -170,6 +201,29 @@ fn word(kind: &str, text: &str) -> Value {
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn facts_of_events_have_a_slot_and_a_value() {
+        let load = |condition: &str| {
+            let policy = format!("forbid(principal, action == Action::\"event\", resource) when {{ {condition} }};");
+            upgrade(&policy.parse().unwrap()).map(|_| ()).map_err(|error| error.to_string())
+        };
+        for condition in [
+            r#"context.facts.containsAll(["program git", "first push"])"#,
+            r#"context.facts.contains("value two words") && context.more"#,
+        ] {
+            assert_eq!(load(condition), Ok(()), "{condition}");
+        }
+        for (condition, expected) in [
+            (r#"context.facts.contains("programm git")"#, r#"an event has no "programm"; did you mean "program"?"#),
+            (r#"context.facts.containsAny(["first push", "worth main"])"#, r#"did you mean "word"?"#),
+            (r#"context.spreads && !(context.facts.containsAll(["git"]))"#, r#""git" is not a fact of an event"#),
+            (r#"context.facts.contains("")"#, "such as \"program git\""),
+        ] {
+            let error = load(condition).unwrap_err();
+            assert!(error.contains(expected), "{condition}: {error}");
+        }
+    }
 
     fn upgraded(condition: &str) -> Result<Option<String>, UnknownWord> {
         let policy = format!("forbid(principal, action, resource) when {{ {condition} }};");

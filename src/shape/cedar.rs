@@ -198,6 +198,31 @@ mod tests {
         ]
     }
 
+    #[test]
+    fn policies_know_each_slot_and_family() {
+        use crate::policy::{FAMILIES, SLOTS};
+        let slots = [
+            Slot::Does,
+            Slot::How,
+            Slot::Kind,
+            Slot::At,
+            Slot::Below,
+            Slot::Named,
+            Slot::Ends,
+            Slot::Program,
+            Slot::First,
+            Slot::Word,
+            Slot::Pair,
+            Slot::Option,
+            Slot::Tool,
+            Slot::Value,
+        ];
+        assert_eq!(slots.map(Slot::name), SLOTS);
+        let families =
+            [Family::Place, Family::Thing, Family::Call, Family::Command, Family::Plain, Family::Mention, Family::Said];
+        assert_eq!(families.map(Family::name), FAMILIES);
+    }
+
     fn loaded(text: &str) -> Policy {
         let text = format!("@id(\"own\")\n@category(\"integrity\")\n@reason(\"r\")\n{text}");
         Policy::load(&[Source { file: "own.cedar".to_owned(), text, examples: None }]).unwrap()

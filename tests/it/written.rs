@@ -122,6 +122,8 @@ fn policies_about_events_are_verified_like_others() {
             Some("[[example]]\nexpect = \"deny\"\nevent = { family = \"thought\" }\n".to_owned()),
             "no kind of event 'thought'",
         ),
+        (forbid.clone(), Some(example("frist deploy", "allow")), "did you mean \"first\"?"),
+        (forbid.replace("first deploy", "frist deploy"), None, "own.cedar:4:"),
     ] {
         let error = load(&text, examples.as_deref()).unwrap_err().to_string();
         assert!(error.contains(problem), "{problem}: {error}");
@@ -146,6 +148,8 @@ fn run(home: &Path, arguments: &[&str]) -> (i32, String, String) {
 #[test]
 fn a_rule_becomes_a_policy_file_on_the_command_line() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (_, out, err) = run(first.path(), &["check", "--explain", "--no-memory", "--shell", "shipctl deploy web"]);
+    assert!(out.contains("event: command: does act, first deploy, pair deploy web, program shipctl"), "{out}{err}");
     let file = second.path().join("learnt.cedar");
     let file = file.to_str().unwrap();
     let (code, _, err) = run(first.path(), &["learn", "policy", file]);
