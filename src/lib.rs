@@ -49,7 +49,7 @@
 //! | what an approval covers, and how a person widens it | `shape/arguments.rs`, `learn/signed.rs`, `learn/widened.rs` |
 //! | what an operator says of an in-house tool: its row, and how one is drafted | `inhouse`, `guard/known.rs`, `learn/tool.rs` |
 //! | the answers of a person, the log of decisions | `approvals`, `audit` |
-//! | a coding agent's hooks | `hook`: names in `host.rs`, events in `event.rs`, answers in `answer.rs` |
+//! | a coding agent's hooks | `hook`: each host's names in `hosts/*.toml`, events in `event.rs`, answers in `answer.rs` |
 //! | an MCP server behind the guard | `mcp` |
 //! | the HTTP service and its console | `serve` |
 //! | the research agent that runs inside the guard | `research` |

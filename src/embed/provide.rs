@@ -52,11 +52,15 @@ impl Sources {
     /// Whether both files are present, so that nothing has to be fetched. Their hashes are not checked.
     #[must_use]
     pub fn present(&self) -> bool {
-        let there = |set: &Option<PathBuf>, wanted: &Wanted| {
-            set.as_ref().map_or_else(|| wanted.cached(&self.cache).is_file(), |path| path.is_file())
-        };
-        there(&self.model, &MODEL)
-            && (there(&self.runtime, &RUNTIME) || (self.runtime.is_none() && !system_libraries().is_empty()))
+        let [model, runtime] = self.files();
+        model.is_file() && (runtime.is_file() || (self.runtime.is_none() && !system_libraries().is_empty()))
+    }
+
+    /// The model and its runtime, where they are expected first.
+    #[must_use]
+    pub fn files(&self) -> [PathBuf; 2] {
+        let file = |set: &Option<PathBuf>, wanted: &Wanted| set.clone().unwrap_or_else(|| wanted.cached(&self.cache));
+        [file(&self.model, &MODEL), file(&self.runtime, &RUNTIME)]
     }
 
     pub(super) fn say(&self, message: &str) {

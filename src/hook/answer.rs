@@ -1,47 +1,113 @@
-//! Translates a verdict into the protocol of a host.
+//! Translates a verdict into the protocol of a host (`[answers]` of its file).
 //!
-//! | decision | Claude Code | Codex | any other host |
-//! |---|---|---|---|
-//! | allow | no output, exit 0: the host's own permissions apply | the same | the same |
-//! | ask | `permissionDecision: ask`; exit 2 in a mode that drops asks | exit 2: Codex would run the call | exit 2 |
-//! | deny | `permissionDecision: deny` | the same | exit 2 |
-//! | undecided | exit 2 | exit 2 | exit 2 |
+//! | decision | answer |
+//! |---|---|
+//! | allow | no output, exit 0: the host's own permissions apply |
+//! | ask | the host's own ask, in a mode that puts it to a person; otherwise the call is blocked, and the reason names the command that answers it |
+//! | deny | the host's own deny, or exit 2 |
+//! | undecided | exit 2, or what blocks where exit codes do not |
 //!
 //! A reason may quote untrusted text, so it is reduced to one line without control characters and of bounded length.
 
 use super::Host;
 use crate::untrusted::visible;
 use crate::verdict::{Decision, Verdict};
-use serde_json::json;
+use serde_json::Value;
 
 /// Longest reason, in characters.
-const REASON: usize = 600;
+const LONGEST: usize = 600;
+/// What stands for the reason in the file of a host.
+const REASON: &str = "REASON";
+/// What stands for the name of the event.
+const EVENT: &str = "EVENT";
 
 impl Host {
     /// The answer for a verdict. `says_allow`: print an explicit allow, which overrides the host's own permissions.
     /// `asks`: the host puts an ask to a person ([`Event::asks`](super::Event::asks)); otherwise an ask blocks, and the
     /// answer names the command that approves it.
     pub fn answer(self, verdict: &Verdict, says_allow: bool, asks: bool) -> Answer {
+        self.answer_to(None, verdict, says_allow, asks)
+    }
+
+    /// The same, for an event with this name.
+    pub(super) fn answer_to(self, event: Option<&str>, verdict: &Verdict, says_allow: bool, asks: bool) -> Answer {
+        let said = |json: &str, reason: &str| self.said(event, json, reason);
+        let answers = &self.profile().answers;
         let reason = reason(verdict);
-        let (decision, block) = match (verdict.decision, self) {
-            (Decision::Allow, Self::ClaudeCode) if says_allow => ("allow", false),
-            (Decision::Allow, _) => return Answer::silent(),
-            (Decision::Ask, Self::ClaudeCode) if asks => ("ask", false),
-            (Decision::Ask, _) => ("ask", true),
-            (Decision::Deny, Self::Generic) => ("deny", true),
-            (Decision::Deny, _) => ("deny", false),
-        };
-        if block {
-            let waits = format!("to allow it once, a person runs: agrail approvals approve {}", verdict.id);
-            let how = if verdict.decision == Decision::Ask { waits } else { "the call is denied".to_owned() };
-            return Answer::blocked(&format!("{reason}; {how}"));
+        match verdict.decision {
+            Decision::Allow => {
+                let allow = answers.allow.as_deref().filter(|_| says_allow);
+                allow.map_or_else(|| self.silence(), |allow| said(allow, &reason))
+            }
+            Decision::Ask => match answers.ask.as_deref().filter(|_| asks) {
+                Some(ask) => said(ask, &reason),
+                None => self.blocks(&format!(
+                    "{reason}; to allow it once, a person runs: agrail approvals approve {}",
+                    verdict.id
+                )),
+            },
+            Decision::Deny => match &answers.deny {
+                Some(deny) => said(deny, &reason),
+                None => self.blocks(&format!("{reason}; the call is denied")),
+            },
         }
-        let output = json!({"hookSpecificOutput": {
-            "hookEventName": "PreToolUse",
-            "permissionDecision": decision,
-            "permissionDecisionReason": reason,
-        }});
-        Answer { stdout: format!("{output}\n"), stderr: String::new(), code: 0 }
+    }
+
+    /// The answer that says nothing: the host continues as it would without the hook.
+    pub fn silence(self) -> Answer {
+        match &self.profile().answers.silence {
+            Some(silence) => self.said(None, silence, ""),
+            None => Answer::silent(),
+        }
+    }
+
+    /// The answer that blocks a call. `why` becomes one line.
+    pub fn blocks(self, why: &str) -> Answer {
+        let blocked = Answer::blocked(why);
+        match &self.profile().answers.block {
+            Some(block) => Answer { stderr: blocked.stderr.clone(), ..self.said(None, block, blocked.stderr.trim()) },
+            None => blocked,
+        }
+    }
+
+    /// Whether this output of a hook keeps the host from making the call.
+    #[must_use]
+    pub fn is_blocked_by(self, code: i32, stdout: &str) -> bool {
+        let answers = &self.profile().answers;
+        let said: Value = serde_json::from_str(stdout).unwrap_or_default();
+        let no = [&answers.deny, &answers.block].into_iter().flatten();
+        let mut no = no.filter_map(|json| serde_json::from_str(json).ok());
+        code == 2 && answers.block.is_none() || code == 0 && no.any(|template: Value| is_filled(&template, &said))
+    }
+
+    /// The JSON of the host, with the reason and the name of the event in their places.
+    fn said(self, event: Option<&str>, json: &str, reason: &str) -> Answer {
+        let known = &self.profile().events.before;
+        let named = event.and_then(|event| known.iter().find(|name| *name == event)).or(known.first());
+        let mut json: Value = serde_json::from_str(json).unwrap_or_default();
+        fill(&mut json, named.map(String::as_str).unwrap_or_default(), reason);
+        Answer { stdout: format!("{json}\n"), stderr: String::new(), code: 0 }
+    }
+}
+
+/// Whether a JSON is this one with its places filled.
+fn is_filled(template: &Value, json: &Value) -> bool {
+    match (template, json) {
+        (Value::String(place), Value::String(text)) if place == REASON || place == EVENT => !text.trim().is_empty(),
+        (Value::Object(fields), Value::Object(found)) => {
+            fields.len() == found.len()
+                && fields.iter().all(|(key, field)| found.get(key).is_some_and(|found| is_filled(field, found)))
+        }
+        (template, json) => template == json,
+    }
+}
+
+fn fill(json: &mut Value, event: &str, reason: &str) {
+    match json {
+        Value::String(text) if text == REASON => reason.clone_into(text),
+        Value::String(text) if text == EVENT => event.clone_into(text),
+        Value::Object(fields) => fields.values_mut().for_each(|field| fill(field, event, reason)),
+        _ => {}
     }
 }
 
@@ -78,11 +144,11 @@ fn reason(verdict: &Verdict) -> String {
     format!("agrail: {}{advice} [{}]", line(&verdict.reason), verdict.id)
 }
 
-/// The text as one line of visible characters, at most [`REASON`] of them and a mark where it was cut.
+/// The text as one line of visible characters, at most [`LONGEST`] of them and a mark where it was cut.
 fn line(text: &str) -> String {
     let plain = visible(text);
-    let mut line: String = plain.chars().take(REASON).collect();
-    let more = plain.chars().count().saturating_sub(REASON);
+    let mut line: String = plain.chars().take(LONGEST).collect();
+    let more = plain.chars().count().saturating_sub(LONGEST);
     if more > 0 {
         line.push_str(&format!("… [{more} more characters]"));
     }
@@ -115,7 +181,7 @@ mod tests {
         let allow = verdict("echo hi").await;
         assert_eq!(allow.decision, Decision::Allow);
         for host in hosts {
-            assert_eq!(host.answer(&allow, false, true), Answer::silent());
+            assert_eq!(host.answer(&allow, false, true), host.silence());
         }
         assert_eq!(said(&Host::ClaudeCode.answer(&allow, true, true)), (Some("allow".to_owned()), 0));
         assert_eq!(Host::Codex.answer(&allow, true, true), Answer::silent(), "Codex refuses a bare allow");
@@ -140,7 +206,7 @@ mod tests {
     fn reason_is_one_plain_line() {
         let said = line(&format!("a\nb\u{1b}[2J\u{202e}{}", "x".repeat(2_000)));
         assert!(
-            said.chars().count() <= REASON + 30 && !said.chars().any(char::is_control) && !said.contains('\u{202e}')
+            said.chars().count() <= LONGEST + 30 && !said.chars().any(char::is_control) && !said.contains('\u{202e}')
         );
     }
 }

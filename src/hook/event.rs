@@ -1,6 +1,6 @@
 //! Parses a host's event: one JSON object on standard input.
 //!
-//! 1. [`Event::parse`] parses the event; each host has its own names for the same fields.
+//! 1. [`Event::parse`] parses the event; each host has its own names for the same fields (`profile.rs`).
 //! 2. [`Event::kind`] classifies it: before a call, after a call, a prompt of the user, or irrelevant.
 //! 3. [`Event::actions`] translates a call into actions of the engine (`event/calls.rs`).
 //! 4. [`Event::returned`] extracts what a call has returned to the agent.
@@ -10,55 +10,17 @@ mod calls;
 #[cfg(feature = "mcp")]
 pub(crate) use calls::resolve;
 
-use super::{Host, transcript};
+pub use agrail_resident::MOST_BYTES;
+
+use super::profile::{Fields, Tools};
+use super::{Answer, Host, transcript};
 use crate::action::Observation;
 use crate::session::Author;
 use crate::untrusted::Content;
-use calls::CONVERSATION_TOOLS;
-use serde::Deserialize;
-use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use crate::verdict::Verdict;
+use serde_json::{Map, Value, json};
+use std::path::Path;
 
-/// Longest accepted event, in bytes.
-pub const MOST_BYTES: usize = 64 * 1024 * 1024;
-/// The events of all hosts. An event that is not listed counts as before a call.
-const EVENTS: [(Kind, &[&str]); 4] = [
-    (Kind::PreToolUse, &["PreToolUse", "preToolUse", "BeforeTool"]),
-    (Kind::PostToolUse, &["PostToolUse", "postToolUse", "AfterTool", "PostToolUseFailure", "afterShellExecution"]),
-    (Kind::UserPrompt, &["UserPromptSubmit", "userPromptSubmitted", "BeforeAgent", "beforeSubmitPrompt"]),
-    (
-        Kind::Ignored,
-        &[
-            "afterFileEdit",
-            "afterAgentResponse",
-            "afterAgentThought",
-            "Setup",
-            "SessionStart",
-            "sessionStart",
-            "SessionEnd",
-            "sessionEnd",
-            "Stop",
-            "stop",
-            "agentStop",
-            "StopFailure",
-            "SubagentStart",
-            "SubagentStop",
-            "subagentStop",
-            "Notification",
-            "notification",
-            "PreCompact",
-            "preCompact",
-            "PostCompact",
-            "TeammateIdle",
-            "ConfigChange",
-            "AfterAgent",
-        ],
-    ),
-];
-/// The names under which hosts give the id of the session.
-const SESSION: [&str; 3] = ["session_id", "sessionId", "conversation_id"];
-/// Permission modes of Claude Code in which a call with an `ask` does not run without an answer (observed in 2.1.330).
-const ASKS: [&str; 5] = ["default", "acceptEdits", "plan", "dontAsk", "auto"];
 /// Why an event cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -92,51 +54,6 @@ pub enum Kind {
     Ignored,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Raw {
-    #[serde(alias = "sessionId", alias = "conversation_id")]
-    session_id: Option<String>,
-    transcript_path: Option<PathBuf>,
-    cwd: Option<PathBuf>,
-    #[serde(alias = "hookEventName", alias = "event")]
-    hook_event_name: Option<String>,
-    #[serde(alias = "toolName", alias = "tool")]
-    tool_name: Option<String>,
-    #[serde(alias = "toolArgs", alias = "tool_args", alias = "arguments", alias = "input")]
-    tool_input: Option<Value>,
-    #[serde(alias = "toolResponse", alias = "tool_output", alias = "tool_result", alias = "output")]
-    tool_response: Option<Value>,
-    tool_use_id: Option<String>,
-    /// How the host treats an `ask`.
-    #[serde(alias = "permissionMode")]
-    permission_mode: Option<String>,
-    /// Error text of a failed call.
-    error: Option<Value>,
-    prompt: Option<String>,
-    request: Option<String>,
-    /// Argument at the top level, in events whose name implies the tool (see [`Raw::name_tool`]).
-    command: Option<Value>,
-    file_path: Option<String>,
-}
-
-impl Raw {
-    /// Fills in tool and input for hosts that have one event per kind of call instead of a tool name.
-    fn name_tool(&mut self) {
-        if self.tool_name.is_some() {
-            return;
-        }
-        let (tool, input) = match (self.hook_event_name.as_deref(), &self.command, &self.file_path) {
-            (Some("beforeShellExecution" | "afterShellExecution"), Some(command), None) => {
-                ("shell", json!({"command": command}))
-            }
-            (Some("beforeReadFile"), None, Some(path)) => ("Read", json!({"file_path": path})),
-            _ => return,
-        };
-        (self.tool_name, self.tool_input) = (Some(tool.to_owned()), Some(input));
-    }
-}
-
 /// What a call has returned to the agent.
 #[derive(Debug, Default)]
 pub struct Returned {
@@ -150,92 +67,195 @@ pub struct Returned {
 #[derive(Debug)]
 pub struct Event {
     host: Host,
-    raw: Raw,
+    raw: Value,
+    /// What the host calls the event; `None` if it does not say.
+    name: Option<String>,
+    tool: String,
+    input: Value,
 }
 
 impl Event {
     /// Parses an event. An event before or after a call must name the tool; unknown events count as before a call.
     ///
     /// # Errors
-    /// [`EventError::Large`], [`EventError::Json`]; [`EventError::Field`] if the tool's name is missing.
+    /// [`EventError::Large`], [`EventError::Json`]; [`EventError::Field`] if the tool's name is missing, or a field has the
+    /// wrong type.
     pub fn parse(host: Host, bytes: &[u8]) -> Result<Self, EventError> {
         if bytes.len() > MOST_BYTES {
             return Err(EventError::Large);
         }
-        let mut event = Self { host, raw: serde_json::from_slice(bytes)? };
-        event.raw.name_tool();
-        if matches!(event.kind(), Kind::PreToolUse | Kind::PostToolUse) && event.tool().is_empty() {
-            let name = event.raw.hook_event_name.as_deref().unwrap_or("without a name");
+        let raw: Map<String, Value> = serde_json::from_slice(bytes)?;
+        let mut event = Self { host, raw: Value::Object(raw), name: None, tool: String::new(), input: Value::Null };
+        let profile = host.profile();
+        event.typed()?;
+        event.name = event.text(&profile.event).map(str::to_owned);
+        event.tool = event.text(&profile.fields.tool).unwrap_or_default().trim().to_owned();
+        event.input = event.field(&profile.fields.input).map(unpacked).unwrap_or_default();
+        event.imply();
+        if matches!(event.kind(), Kind::PreToolUse | Kind::PostToolUse) && event.tool.is_empty() {
+            let name = event.name.as_deref().unwrap_or("without a name");
             return Err(EventError::Field { tool: format!("host event {}", first(name, 40)), field: "tool_name" });
         }
         Ok(event)
     }
 
+    /// Fields with a text or nothing.
+    fn typed(&self) -> Result<(), EventError> {
+        let profile = self.host.profile();
+        let Fields { session, call, cwd, tool, prompt, request, transcript, mode, server, .. } = &profile.fields;
+        let texts = [&profile.event, session, call, cwd, tool, prompt, request, transcript, mode, server];
+        let wrong = texts.into_iter().flatten().find(|name| {
+            let value = at(&self.raw, name);
+            value.is_some_and(|value| !value.is_string() && !value.is_null())
+        });
+        wrong.map_or(Ok(()), |field| Err(EventError::Field { tool: self.host.name().to_owned(), field }))
+    }
+
+    /// Fills in tool and arguments for hosts that have one event per kind of call instead of a tool name.
+    fn imply(&mut self) {
+        let Some(implied) = self.name.as_ref().and_then(|name| self.host.profile().implied.get(name)) else { return };
+        if !self.tool.is_empty() {
+            return;
+        }
+        implied.tool.clone_into(&mut self.tool);
+        let argument = |(name, field): (&String, &String)| Some((name.clone(), at(&self.raw, field)?.clone()));
+        self.input = Value::Object(implied.arguments.iter().filter_map(argument).collect());
+    }
+
+    /// The first of these fields that the event has.
+    fn field(&self, names: &[String]) -> Option<&Value> {
+        names.iter().find_map(|name| at(&self.raw, name).filter(|value| !value.is_null()))
+    }
+
+    fn text(&self, names: &[String]) -> Option<&str> {
+        self.field(names).and_then(Value::as_str)
+    }
+
+    fn fields(&self) -> &'static Fields {
+        &self.host.profile().fields
+    }
+
+    /// What is known of the tool: by the host's own file, or else by the general one.
+    fn tools(&self) -> &'static Tools {
+        let own = &self.host.profile().tools;
+        if own.know(&self.tool) { own } else { &Host::Generic.profile().tools }
+    }
+
+    /// Whether the tool is one of these.
+    fn is_one_of(&self, tools: &[String]) -> bool {
+        tools.contains(&self.tool)
+    }
+
+    fn cwd(&self) -> Option<&Path> {
+        self.text(&self.fields().cwd).map(Path::new)
+    }
+
+    fn transcript(&self) -> Option<&Path> {
+        self.text(&self.fields().transcript).map(Path::new)
+    }
+
     /// The kind of the event. An unknown event counts as [`Kind::PreToolUse`], so that it is decided and never ignored.
     #[must_use]
     pub fn kind(&self) -> Kind {
-        let Some(name) = self.raw.hook_event_name.as_deref() else {
+        let Some(name) = &self.name else {
             // one with a result comes after the call
-            let answered = self.raw.tool_response.as_ref().is_some_and(|said| *said != json!(""));
+            let answered = self.field(&self.fields().result).is_some_and(|said| *said != json!(""));
             return if answered { Kind::PostToolUse } else { Kind::PreToolUse };
         };
-        EVENTS.iter().find(|(_, names)| names.contains(&name)).map_or(Kind::PreToolUse, |(kind, _)| *kind)
+        let events = &self.host.profile().events;
+        let kinds =
+            [(&events.after, Kind::PostToolUse), (&events.prompt, Kind::UserPrompt), (&events.ignored, Kind::Ignored)];
+        kinds.iter().find(|(names, _)| names.contains(name)).map_or(Kind::PreToolUse, |(_, kind)| *kind)
     }
 
     /// Id of the session. If the host gives none, all events in one working directory share a session, so that
     /// observations are not lost.
     #[must_use]
     pub fn session(&self) -> String {
-        let named = self.raw.session_id.clone().filter(|id| !id.is_empty());
-        named.unwrap_or_else(|| {
-            let folder = self.raw.cwd.as_deref().map(Path::to_string_lossy).unwrap_or_default();
-            format!("{} in {folder}", self.host.name())
-        })
+        let named = self.text(&self.fields().session).filter(|id| !id.is_empty());
+        named.map_or_else(
+            || {
+                let folder = self.cwd().map(Path::to_string_lossy).unwrap_or_default();
+                format!("{} in {folder}", self.host.name())
+            },
+            str::to_owned,
+        )
     }
 
     /// Id of the call. If the host gives none, a digest of the tool and its arguments, which the event after the call
     /// repeats.
     #[must_use]
     pub fn call(&self) -> String {
-        let named = self.raw.tool_use_id.clone().filter(|id| !id.is_empty());
-        named.unwrap_or_else(|| {
-            let input = self.raw.tool_input.as_ref().map(Value::to_string).unwrap_or_default();
-            crate::digest([self.tool().as_bytes().to_vec(), input.into_bytes()])
-        })
+        let named = self.text(&self.fields().call).filter(|id| !id.is_empty());
+        named.map_or_else(
+            || {
+                let input = if self.input.is_null() { String::new() } else { self.input.to_string() };
+                crate::digest([self.tool.as_bytes().to_vec(), input.into_bytes()])
+            },
+            str::to_owned,
+        )
     }
 
     /// Whether the host's transcript shows that the agent has made this call without the result of another one.
     #[must_use]
     pub fn is_made_beside(&self, other: &str) -> bool {
-        self.raw.transcript_path.as_deref().is_some_and(|path| transcript::is_beside(path, &self.call(), other))
+        self.transcript().is_some_and(|path| transcript::is_beside(path, &self.call(), other))
     }
 
     /// Whether the host's transcript holds results of calls.
     #[must_use]
     pub fn has_history(&self) -> bool {
-        self.raw.transcript_path.as_deref().is_some_and(transcript::has_results)
+        self.transcript().is_some_and(transcript::has_results)
     }
 
-    /// Whether the host can type into a running program without running the hook. Claude Code gives its commands no
-    /// input; every other host is assumed to be able to.
+    /// Whether the host can type into a running program without running the hook.
     #[must_use]
     pub fn types(&self) -> bool {
-        self.host != Host::ClaudeCode
+        self.host.profile().types
     }
 
-    /// Whether the host puts an ask to a person in its present permission mode. Only Claude Code does. In
-    /// `bypassPermissions` it drops an ask exactly where it would have asked by itself; unknown modes are assumed to
-    /// do the same.
+    /// Whether the host puts an ask to a person in its present permission mode. A mode that is not known is assumed to
+    /// drop it.
     #[must_use]
     pub fn asks(&self) -> bool {
-        let mode = self.raw.permission_mode.as_deref();
-        self.host == Host::ClaudeCode && mode.is_none_or(|mode| ASKS.contains(&mode))
+        let asks_in = &self.host.profile().asks_in;
+        let mode = self.text(&self.fields().mode);
+        !asks_in.is_empty() && mode.is_none_or(|mode| asks_in.iter().any(|known| known == mode))
     }
 
     /// The user's prompt; empty if the event has none.
     #[must_use]
     pub fn prompt(&self) -> &str {
-        self.raw.prompt.as_deref().unwrap_or_default()
+        self.prompted().0
+    }
+
+    /// Whether the user has written the prompt. An empty one, or one that begins with a tag, was written by the host or a
+    /// timer.
+    #[must_use]
+    pub fn is_the_users(&self) -> bool {
+        let prompt = self.prompt().trim_start();
+        let users = &self.host.profile().prompters.users;
+        let named = self.text(&self.fields().prompter).is_none_or(|who| users.iter().any(|user| user == who));
+        named && !prompt.is_empty() && !prompt.starts_with('<')
+    }
+
+    /// The answer for a verdict. `says_allow`: print an explicit allow, which overrides the host's own permissions.
+    pub fn answer(&self, verdict: &Verdict, says_allow: bool) -> Answer {
+        self.host.answer_to(self.name.as_deref(), verdict, says_allow, self.asks())
+    }
+
+    /// The content of the files that the user has named in the prompt, which the host has added to it.
+    #[must_use]
+    pub fn attached(&self) -> Option<Observation> {
+        let text = self.prompted().1.filter(|text| !text.trim().is_empty())?;
+        Some(Observation { source: "the files that the prompt names".to_owned(), text: text.into() })
+    }
+
+    fn prompted(&self) -> (&str, Option<&str>) {
+        let text = self.text(&self.fields().prompt).unwrap_or_default();
+        let mark = &self.host.profile().attached;
+        let cut = (!mark.is_empty()).then(|| text.split_once(mark.as_str())).flatten();
+        cut.map_or((text, None), |(prompt, attached)| (prompt, Some(attached)))
     }
 
     /// The host's name; policies see it as the agent.
@@ -247,35 +267,28 @@ impl Event {
     /// The name of the tool, as the host writes it.
     #[must_use]
     pub fn tool(&self) -> &str {
-        self.raw.tool_name.as_deref().unwrap_or_default().trim()
+        &self.tool
     }
 
     /// The user's request, from the event itself or else from the host's transcript; empty if unknown.
     #[must_use]
     pub fn request(&self) -> String {
-        if let Some(request) = &self.raw.request {
-            return request.clone();
+        if let Some(request) = self.text(&self.fields().request) {
+            return request.to_owned();
         }
-        self.raw.transcript_path.as_deref().map(transcript::request).unwrap_or_default()
-    }
-
-    /// Whether the tool returns only what the agent itself has written.
-    fn returns_own(&self) -> bool {
-        let tool = self.tool();
-        matches!(tool, "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "apply_patch")
-            || CONVERSATION_TOOLS.contains(&tool) && !matches!(tool, "BashOutput" | "TaskOutput" | "Task" | "Agent")
+        self.transcript().map(transcript::request).unwrap_or_default()
     }
 
     /// Whether the call runs a subagent, whose calls reach the hook, too.
     #[must_use]
     pub fn starts_agent(&self) -> bool {
-        matches!(self.tool(), "Task" | "Agent")
+        self.is_one_of(&self.tools().agents)
     }
 
     /// Who may have written the result of the call; `None` if the tool returns only what the agent itself has written.
     #[must_use]
     pub fn author(&self) -> Option<Author> {
-        match self.returns_own() {
+        match self.is_one_of(&self.tools().own) {
             true => None,
             false if self.foreign() => Some(Author::Anyone),
             false => Some(Author::User),
@@ -285,18 +298,22 @@ impl Event {
     /// What the call has returned to the agent; `None` if the tool returns only what the agent itself has written.
     #[must_use]
     pub fn returned(&self) -> Option<Returned> {
-        if self.returns_own() {
+        if self.is_one_of(&self.tools().own) {
             return None;
         }
-        let both = [self.raw.tool_response.as_ref(), self.raw.error.as_ref()];
-        let said = both.into_iter().flatten().cloned().collect();
+        let both = [self.field(&self.fields().result), self.field(&self.fields().error)];
+        let said = both.into_iter().flatten().map(unpacked).collect();
         let content = Content::of(&Value::Array(said));
-        let from = self.raw.tool_input.as_ref().and_then(|input| {
-            ["url", "file_path", "path", "command", "cmd", "query"].iter().find_map(|key| input.get(*key)?.as_str())
-        });
+        let from = ["url", "file_path", "path", "command", "cmd", "query"]
+            .iter()
+            .find_map(|key| self.input.get(*key)?.as_str());
         let tool = self.tool();
         let source = from.map_or_else(|| tool.to_owned(), |from| format!("{tool} {}", first(from, 200)));
-        let unread = content.unread().map(|what| format!("{what} that {source} has returned"));
+        let unseen = self.name.as_ref().is_some_and(|name| self.host.profile().events.unseen.contains(name));
+        let unread = match unseen {
+            true => Some(format!("the output of {source}, which the host does not pass on")),
+            false => content.unread().map(|what| format!("{what} that {source} has returned")),
+        };
         let text = content.text.trim_end();
         let observation = (!text.trim().is_empty()).then(|| Observation { source, text: text.into() });
         Some(Returned { observation, unread })
@@ -305,17 +322,29 @@ impl Event {
     /// Recovers session id and text from an event after a call that cannot be parsed: the whole text counts as an
     /// observation. `None` for other events, and if no session id is found.
     #[must_use]
-    pub fn salvaged(bytes: &[u8]) -> Option<(String, Observation)> {
+    pub fn salvaged(host: Host, bytes: &[u8]) -> Option<(String, Observation)> {
         let text = String::from_utf8_lossy(bytes);
-        let after = EVENTS.iter().filter(|(kind, _)| *kind == Kind::PostToolUse).flat_map(|(_, names)| *names);
-        if !after.into_iter().any(|name| text.contains(&format!("\"{name}\""))) {
+        let profile = host.profile();
+        if !profile.events.after.iter().any(|name| text.contains(&format!("\"{name}\""))) {
             return None;
         }
-        let (_, rest) = SESSION.iter().find_map(|key| text.split_once(&format!("\"{key}\"")))?;
+        let keys = profile.fields.session.iter().filter_map(|name| name.rsplit('/').next());
+        let (_, rest) = keys.into_iter().find_map(|key| text.split_once(&format!("\"{key}\"")))?;
         let session = rest.split_once('"')?.1.split_once('"')?.0.to_owned();
         let plain = text.replace("\\n", "\n").replace("\\\"", "\"");
         Some((session, Observation { source: "an event that cannot be read".to_owned(), text: plain.into() }))
     }
+}
+
+/// A field by its name, or by a JSON pointer.
+fn at<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
+    if name.starts_with('/') { value.pointer(name) } else { value.get(name) }
+}
+
+/// The value; if it is a text with a JSON object or list, what that holds.
+fn unpacked(value: &Value) -> Value {
+    let parsed = || value.as_str().filter(|text| text.trim_start().starts_with(['{', '['])).map(serde_json::from_str);
+    parsed().and_then(Result::ok).unwrap_or_else(|| value.clone())
 }
 
 fn first(text: &str, most: usize) -> &str {

@@ -8,13 +8,14 @@
 //! 4. If the guard has no objection, the hook prints nothing, so that the host's own permissions still apply; an
 //!    explicit `allow` would override them. If no decision can be made, the call is blocked (exit code 2).
 //!
-//! Contracts: Claude Code hooks (`code.claude.com/docs/en/hooks`), Codex hooks (`developers.openai.com/codex/hooks`).
+//! What a host calls things is data: `hosts/*.toml` ([`Host`], `profile.rs`).
 
 mod answer;
 mod event;
 mod host;
 pub mod install;
 mod patch;
+mod profile;
 mod transcript;
 pub mod trust;
 
@@ -101,9 +102,15 @@ pub async fn decide(
 pub fn note(sessions: &Sessions, event: &Event, environment: Option<&Environment>) -> Result<(), HookError> {
     match event.kind() {
         Kind::PreToolUse | Kind::Ignored => {}
-        // a prompt that begins with a tag was written by the host or a timer, not by the user
-        Kind::UserPrompt if event.prompt().trim_start().starts_with('<') => {}
-        Kind::UserPrompt => sessions.prompt(&event.session(), event.prompt())?,
+        Kind::UserPrompt => {
+            // what a file says is not the word of the user who names it
+            if let Some(attached) = event.attached() {
+                sessions.observe(&event.session(), &attached, Author::User)?;
+            }
+            if event.is_the_users() {
+                sessions.prompt(&event.session(), event.prompt())?;
+            }
+        }
         Kind::PostToolUse => {
             let Returned { observation, unread } = event.returned().unwrap_or_default();
             let author = event.author();

@@ -31,6 +31,7 @@ class Desk:
         self.guard = self.top + "/bin/agrail"
         os.makedirs(self.top + "/bin")
         shutil.copy(agrail, self.guard)
+        shutil.copy(agrail + "-hook", self.guard + "-hook")
         self.env = {"HOME": self.home, "PATH": f"{hosts}/bin:{self.top}/bin:/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8",
                     "SHELL": "/bin/bash", "USER": "user", "IS_SANDBOX": "1"}
 

@@ -733,8 +733,10 @@ fn codex_starts_nothing_that_waits_for_keys() {
 fn the_installed_line_blocks_whatever_becomes_of_the_guard() {
     let folder = tempfile::tempdir().unwrap();
     let guard = folder.path().join("agrail it's");
-    let line =
-        agrail::hook::install::closed(&format!("'{}' hook codex", guard.display().to_string().replace('\'', "'\\''")));
+    let line = agrail::hook::install::closed(
+        agrail::hook::Host::Codex,
+        &format!("'{}' hook codex", guard.display().to_string().replace('\'', "'\\''")),
+    );
     let run = |script: Option<&str>| {
         let _ = fs::remove_file(&guard);
         if let Some(script) = script {

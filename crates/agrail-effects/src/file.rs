@@ -46,7 +46,8 @@ const FROM: [&str; 27] = [
 /// Arguments that name a destination.
 const TO: [&str; 8] = ["destination", "dest", "dst", "to", "target", "newpath", "destinationpath", "outputpath"];
 /// Arguments that contain the text to write.
-const CONTENT: [&str; 7] = ["content", "contents", "new_string", "new_source", "new_str", "file_text", "text"];
+const CONTENT: [&str; 8] =
+    ["content", "contents", "new_string", "new_source", "new_str", "new_text", "file_text", "text"];
 /// Words in tool names that imply that a tool saves its result to a file.
 const SAVES: [&str; 9] = ["download", "export", "screenshot", "save", "dump", "snapshot", "pdf", "capture", "generate"];
 /// Most paths of one call that are examined.

@@ -58,7 +58,7 @@ async fn asked(host: Host) -> Result<Found> {
     let (tool, arguments) = match host {
         Host::ClaudeCode => ("Bash", json!({"command": command, "description": "canary of agrail"})),
         Host::Codex => ("exec_command", json!({"cmd": command})),
-        Host::Generic => bail!("a generic host cannot be started"),
+        _ => bail!("{} cannot be started here", host.title()),
     };
     let script = Script { tool, arguments: Arc::new(arguments), reported: Arc::default() };
     let listener =

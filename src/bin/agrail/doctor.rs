@@ -1,11 +1,12 @@
 //! `agrail doctor`: shows the configuration, its missing parts and what would fail.
 
 use crate::canary;
-use crate::install::{Scope, codex_config, command as install_command, settings_file, trust_needed};
+use crate::install::{codex_config, command as install_command, settings_file, trust_needed};
 use crate::settings::Config;
 use agrail::action::{Action, Context, Identity};
 use agrail::embed::Embedder;
 use agrail::embed::MiniLm;
+use agrail::hook::install::Scope;
 use agrail::hook::{Host, install, trust};
 use agrail::machine::Environment;
 use agrail::replay::sandbox::Roots;
@@ -72,7 +73,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Ok(()) => say(State::Good, "self-test", "deleting /etc is denied, listing /tmp is allowed".to_owned())?,
         Err(why) => say(State::Bad, "self-test", format!("{why:#}"))?,
     }
-    for host in [Host::ClaudeCode, Host::Codex] {
+    for host in Host::installable() {
         hosted(args, config, host, &mut say)?;
     }
     say(State::Good, "failure", format!("a failed stage ends in {}, never in allow", config.guard.on_failure))?;
@@ -137,22 +138,6 @@ fn embedder(args: &Args, config: &Config, say: &mut Say<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Calls that reach a host's tools without a hook, as the host's documentation describes them.
-fn gaps(host: Host) -> &'static str {
-    match host {
-        Host::ClaudeCode => {
-            "files that a prompt names with @ are read without a hook; a project can switch hooks off \
-             (disableAllHooks), unless they are installed with: agrail install claude-code --scope machine"
-        }
-        Host::Codex | Host::Generic => {
-            "the host has no ask, so an ask blocks the call; text typed into a running program (write_stdin) reaches \
-             no hook, so agrail asks before programs that wait for typed input, but not before pagers that another \
-             program starts; --disable hooks and a trusted project switch hooks off, unless they are installed with: \
-             agrail install codex --scope machine"
-        }
-    }
-}
-
 /// Reports whether the hook is installed and answers, and whether the host itself asks it.
 fn hosted(args: &Args, config: &Config, host: Host, say: &mut Say<'_>) -> Result<()> {
     let what = host.name();
@@ -163,10 +148,15 @@ fn hosted(args: &Args, config: &Config, host: Host, say: &mut Say<'_>) -> Result
     if let Some(doubt) = switched_off(host)? {
         return Ok(say(State::Bad, what, format!("this project switches hooks off: {doubt}"))?);
     }
+    // hosts that this account does not use are not worth a line
+    let used = || settings_file(host, Scope::User).is_ok_and(|file| file.parent().is_some_and(Path::is_dir));
+    if !installed && !used() {
+        return Ok(());
+    }
     if !installed {
         return Ok(say(State::Note, what, format!("no hook is installed; install it with 'agrail install {what}'"))?);
     }
-    say(State::Note, what, format!("known gaps: {}", gaps(host)))?;
+    say(State::Note, what, format!("known gaps ({}): {}", host.known_from(), host.gaps()))?;
     if args.no_hosts {
         return Ok(say(
             State::Note,
@@ -221,7 +211,7 @@ fn hooked(config: &Config, host: Host, scope: Scope, say: &mut Say<'_>) -> Resul
             return Ok(false);
         }
     };
-    let commands = match install::installed(&settings) {
+    let commands = match install::installed(host, &settings) {
         Ok(commands) => commands,
         Err(error) => {
             say(State::Bad, what, format!("{}: {error}", file.display()))?;
@@ -237,7 +227,7 @@ fn hooked(config: &Config, host: Host, scope: Scope, say: &mut Say<'_>) -> Resul
             say(State::Bad, what, text)?;
             continue;
         }
-        match answers(&command) {
+        match answers(host, &command) {
             Ok(()) => say(State::Note, what, format!("{}: the hook answers when it is run", file.display()))?,
             Err(why) => say(State::Bad, what, format!("{}: '{command}': {why:#}", file.display()))?,
         }
@@ -254,9 +244,9 @@ fn hooked(config: &Config, host: Host, scope: Scope, say: &mut Say<'_>) -> Resul
 }
 
 /// Runs a hook as its host would: it must deny a destructive call and block on an event that cannot be read.
-fn answers(command: &str) -> Result<()> {
-    let deny = r#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf /etc"}}"#;
-    for (event, what) in [(deny, "deleting /etc"), ("{\"hook_event_name\": ", "a truncated event")] {
+fn answers(host: Host, command: &str) -> Result<()> {
+    let deny = host.sample("rm -rf /etc").to_string();
+    for (event, what) in [(deny.as_str(), "deleting /etc"), ("{\"hook_event_name\": ", "a truncated event")] {
         let mut child = Process::new("sh")
             .args(["-c", command])
             .stdin(Stdio::piped())
@@ -266,9 +256,8 @@ fn answers(command: &str) -> Result<()> {
         // a missing hook reads nothing
         let _ = child.stdin.take().map(|mut input| input.write_all(event.as_bytes()));
         let output = child.wait_with_output()?;
-        let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        let denied = said.pointer("/hookSpecificOutput/permissionDecision").and_then(|d| d.as_str()) == Some("deny");
-        if output.status.code() != Some(2) && !(output.status.success() && denied) {
+        let code = output.status.code().unwrap_or_default();
+        if !host.is_blocked_by(code, &String::from_utf8_lossy(&output.stdout)) {
             bail!("{what} is not denied ({})", output.status);
         }
     }

@@ -1,12 +1,14 @@
 //! `agrail hook`: answers a host before each tool call. The exit code is always 0 or 2.
 
 use crate::check::{own_home, own_name};
+use crate::daemon;
 use crate::settings::Config;
+use agrail::Guard;
 use agrail::action::{Action, Identity};
 use agrail::effect::{Who, shell::NoFiles};
 use agrail::hook::{Answer, Event, HookTarget, Host, Kind, MOST_BYTES, decide, note};
 use agrail::machine::Environment;
-use agrail::session::Author;
+use agrail::session::{Author, Sessions};
 use anyhow::{Result, anyhow};
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -30,7 +32,7 @@ static LIMIT: AtomicU64 = AtomicU64::new(WATCHDOG);
 /// host's own permissions apply. A call that cannot be decided is blocked. Exit code 0, or 2 to block.
 ///
 ///   echo '{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf /etc"}}' | agrail hook claude-code
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// claude-code, codex, or generic (any host that blocks on exit code 2).
@@ -47,6 +49,9 @@ pub struct Args {
     /// Block a call that is undecided after this many seconds; must be less than the host's timeout.
     #[arg(long, value_name = "SECONDS", default_value_t = WATCHDOG, value_parser = clap::value_parser!(u64).range(1..=110))]
     timeout: u64,
+    /// After the answer, start a resident guard for the next events.
+    #[arg(long, hide = true)]
+    resident: bool,
 }
 
 /// Whether the command line asks for the hook.
@@ -86,39 +91,111 @@ pub fn guarded(answer: impl FnOnce() -> ExitCode) -> ExitCode {
     }
 }
 
+/// A guard with its sessions, for any number of events of one command line.
+pub struct Desk {
+    args: Args,
+    pub config: Config,
+    guard: Guard,
+    sessions: Sessions,
+}
+
+impl Desk {
+    /// Opens all that events need.
+    pub fn open(args: &Args, config: Config) -> Result<Self> {
+        let (guard, sessions) = opened(args, &config)?;
+        Ok(Self { args: args.clone(), config, guard, sessions })
+    }
+
+    /// The answer for one event; a failure blocks the call.
+    pub async fn answer(&self, event: Vec<u8>) -> Answer {
+        self.tried(event).await.unwrap_or_else(|problem| self.args.host.blocks(&format!("{problem:#}")))
+    }
+
+    async fn tried(&self, bytes: Vec<u8>) -> Result<Answer> {
+        // parsing and the sessions' database block the thread
+        let event = tokio::task::block_in_place(|| parsed(&self.args, &bytes, || Ok(self.sessions.clone())))?;
+        drop(bytes);
+        match event.kind() {
+            Kind::Ignored => Ok(self.args.host.silence()),
+            Kind::PreToolUse => judged(&self.args, &self.config, (&self.guard, &self.sessions), &event).await,
+            Kind::PostToolUse | Kind::UserPrompt => {
+                tokio::task::block_in_place(|| noted(&self.args, &self.sessions, &event))
+            }
+        }
+    }
+}
+
 /// Runs the subcommand.
 pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     LIMIT.store(args.timeout, Ordering::Relaxed);
-    let mut bytes = Vec::new();
-    std::io::stdin().take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    let event = match Event::parse(args.host, &bytes) {
-        Ok(event) => event,
-        Err(problem) => {
-            // an unknown form of the event must not lose the observation in it
-            if let Some((session, seen)) = Event::salvaged(&bytes) {
-                config.open_sessions()?.observe(&session, &seen, Author::Anyone)?;
-            }
-            return Err(problem.into());
-        }
-    };
-    drop(bytes);
-    let answer = match event.kind() {
-        Kind::PreToolUse => decided(args, config, &event)?,
-        Kind::Ignored => Answer::silent(),
-        Kind::PostToolUse | Kind::UserPrompt => {
-            let environment = Environment::open(&args.root).ok();
-            note(&config.open_sessions()?, &event, environment.as_ref())?;
-            Answer::silent()
-        }
-    };
+    let answer = answered(args, config).unwrap_or_else(|problem| args.host.blocks(&format!("{problem:#}")));
     std::io::stderr().write_all(answer.stderr.as_bytes())?;
     let mut out = std::io::stdout().lock();
     out.write_all(answer.stdout.as_bytes())?;
     out.flush()?;
+    if args.resident {
+        let words: Vec<OsString> = std::env::args_os().skip(2).filter(|word| word != "--resident").collect();
+        // the next hook decides by itself, too, if none can be started
+        if let Err(problem) = daemon::start(config, &words) {
+            tracing::warn!(%problem, "no resident guard was started");
+        }
+    }
     Ok(ExitCode::from(answer.code))
 }
 
-fn decided(args: &Args, config: &Config, event: &Event) -> Result<Answer> {
+/// The answer for the event on standard input.
+fn answered(args: &Args, config: &Config) -> Result<Answer> {
+    let mut bytes = Vec::new();
+    std::io::stdin().take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    let event = parsed(args, &bytes, || config.open_sessions())?;
+    drop(bytes);
+    match event.kind() {
+        Kind::PreToolUse => alone(args, config, &event),
+        Kind::Ignored => Ok(args.host.silence()),
+        Kind::PostToolUse | Kind::UserPrompt => noted(args, &config.open_sessions()?, &event),
+    }
+}
+
+fn parsed(args: &Args, bytes: &[u8], sessions: impl FnOnce() -> Result<Sessions>) -> Result<Event> {
+    Event::parse(args.host, bytes).or_else(|problem| {
+        // an unknown form of the event must not lose the observation in it
+        if let Some((session, seen)) = Event::salvaged(args.host, bytes) {
+            sessions()?.observe(&session, &seen, Author::Anyone)?;
+        }
+        Err(problem.into())
+    })
+}
+
+fn noted(args: &Args, sessions: &Sessions, event: &Event) -> Result<Answer> {
+    let environment = Environment::open(&args.root).ok();
+    note(sessions, event, environment.as_ref())?;
+    Ok(args.host.silence())
+}
+
+/// The guard and the sessions. Loads the tables and opens the files in parallel with the policies.
+fn opened(args: &Args, config: &Config) -> Result<(Guard, Sessions)> {
+    let shadow = args.shadow || config.hook.shadow;
+    std::thread::scope(|scope| {
+        let sessions = scope.spawn(|| config.open_sessions());
+        scope.spawn(|| {
+            agrail::effect::extract_effects(&Action::Shell { command: "ls".to_owned(), cwd: None }, NOBODY, &NoFiles)
+        });
+        let guard = config.shadowed(true, shadow).and_then(|builder| Ok(builder.build()?));
+        let sessions = sessions.join().unwrap_or_else(|_| Err(anyhow!("the sessions could not be opened")));
+        Ok((guard?, sessions?))
+    })
+}
+
+/// Decides in this process.
+fn alone(args: &Args, config: &Config, event: &Event) -> Result<Answer> {
+    let (guard, sessions) = opened(args, config)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let answer = runtime.block_on(judged(args, config, (&guard, &sessions), event))?;
+    runtime.shutdown_background();
+    Ok(answer)
+}
+
+async fn judged(args: &Args, config: &Config, (guard, sessions): (&Guard, &Sessions), event: &Event) -> Result<Answer> {
     let environment = Environment::open(&args.root)?;
     let name = match &args.user {
         Some(name) => name.clone(),
@@ -128,31 +205,17 @@ fn decided(args: &Args, config: &Config, event: &Event) -> Result<Answer> {
     let home = own_home(&environment, &name);
     let identity = Identity { name, ..Identity::default() };
     let target = HookTarget { identity, environment: Some(environment), home, shadow };
-    // load the tables and open the files in parallel with the policies
-    let (guard, sessions) = std::thread::scope(|scope| {
-        let sessions = scope.spawn(|| config.open_sessions());
-        scope.spawn(|| {
-            agrail::effect::extract_effects(&Action::Shell { command: "ls".to_owned(), cwd: None }, NOBODY, &NoFiles)
-        });
-        let guard = config.shadowed(true, shadow).and_then(|builder| Ok(builder.build()?));
-        (guard, sessions.join().unwrap_or_else(|_| Err(anyhow!("the sessions could not be opened"))))
-    });
-    let (guard, sessions) = (guard?, sessions?);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    let verdict = runtime.block_on(async {
-        let verdict = decide(&guard, &sessions, &target, event).await;
-        // the answer is valid even if it cannot be recorded
-        if let Err(problem) = guard.settle().await {
-            let _ = writeln!(std::io::stderr(), "agrail: the decision was not recorded: {problem}");
-        }
-        verdict
-    })?;
-    runtime.shutdown_background();
+    let verdict = decide(guard, sessions, &target, event).await;
+    // the answer is valid even if it cannot be recorded
+    if let Err(problem) = guard.settle().await {
+        let _ = writeln!(std::io::stderr(), "agrail: the decision was not recorded: {problem}");
+    }
+    let verdict = verdict?;
     if shadow {
-        return Ok(Answer::silent());
+        return Ok(args.host.silence());
     }
     let says_allow = config.hook.allow && !event.opaque();
-    Ok(verdict.map_or_else(Answer::silent, |verdict| args.host.answer(&verdict, says_allow, event.asks())))
+    Ok(verdict.map_or_else(|| args.host.silence(), |verdict| event.answer(&verdict, says_allow)))
 }
 
 #[cfg(test)]

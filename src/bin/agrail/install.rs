@@ -1,7 +1,7 @@
 //! `agrail install`: adds the hook to a host's settings, or removes it.
 
 use agrail::hook::Host;
-use agrail::hook::install::{closed, installed, with_hook, without_hook};
+use agrail::hook::install::{Scope, closed, installed, with_hook, without_hook};
 use agrail::hook::trust::{self, Trust};
 use anyhow::{Context as _, Result, bail};
 use std::io::Write;
@@ -12,8 +12,8 @@ use std::process::ExitCode;
 ///
 /// Edits the host's settings in place, shows the changes, and keeps the old file beside the new one. The command is
 /// idempotent. Codex runs only trusted hooks, so the trust entry is written to its config.toml, too. With --scope
-/// machine the hook goes into the administrator's settings (/etc/claude-code, /etc/codex), which no project can switch
-/// off.
+/// machine the hook goes into the administrator's settings (/etc/claude-code, /etc/codex, ...), which no project can switch
+/// off. What the guard does not see of a host: agrail doctor.
 ///
 ///   agrail install claude-code                    for all of your projects
 ///   agrail install codex --scope project          for the project in this folder
@@ -22,8 +22,8 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// claude-code or codex.
-    #[arg(value_parser = ["claude-code", "codex"])]
+    /// The coding agent.
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(Host::installable().map(Host::name)))]
     host: String,
     /// user: all of your projects; project: the one in this folder; machine: all users of this machine.
     #[arg(long, default_value = "user", value_parser = ["user", "project", "machine"])]
@@ -36,37 +36,32 @@ pub struct Args {
     dry_run: bool,
 }
 
-/// The users and projects that a host's settings apply to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// All projects of this account.
-    User,
-    /// The project in this folder.
-    Project,
-    /// All users of this machine; no project can switch these settings off.
-    Machine,
-}
-
-/// The settings file in which a host keeps its hooks.
-pub fn settings_file(host: Host, scope: Scope) -> Result<PathBuf> {
-    let (variable, below, machine) = match host {
-        Host::ClaudeCode => ("CLAUDE_CONFIG_DIR", ".claude/settings.json", "/etc/claude-code/managed-settings.json"),
-        Host::Codex => ("CODEX_HOME", ".codex/hooks.json", "/etc/codex/hooks.json"),
-        Host::Generic => {
-            bail!("the settings of a generic host are not known; configure 'agrail hook generic' in the host")
+/// The settings files in which a host keeps its hooks; none if it has no such scope.
+pub fn settings_files(host: Host, scope: Scope) -> Result<Vec<PathBuf>> {
+    let Some(settings) = host.settings(scope)? else { return Ok(Vec::new()) };
+    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let path = match scope {
+        Scope::Machine => PathBuf::from(settings.path),
+        Scope::Project => std::env::current_dir()?.join(settings.path),
+        Scope::User => {
+            let name = Path::new(settings.path).file_name().unwrap_or_default();
+            let moved = settings.moved.and_then(|(variable, below)| Some(set(variable)?.join(below).join(name)));
+            match moved {
+                Some(path) => path,
+                None => set("HOME").context("HOME is not set; use --scope project")?.join(settings.path),
+            }
         }
     };
-    let below = Path::new(below);
-    match scope {
-        Scope::Machine => return Ok(PathBuf::from(machine)),
-        Scope::Project => return Ok(std::env::current_dir()?.join(below)),
-        Scope::User => {}
+    if settings.scripts.is_empty() {
+        return Ok(vec![path]);
     }
-    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    if let (Some(folder), Some(name)) = (set(variable), below.file_name()) {
-        return Ok(folder.join(name));
-    }
-    Ok(set("HOME").context("HOME is not set; use --scope project")?.join(below))
+    Ok(settings.scripts.iter().map(|name| path.join(name)).collect())
+}
+
+/// The first of them.
+pub fn settings_file(host: Host, scope: Scope) -> Result<PathBuf> {
+    let file = settings_files(host, scope)?.into_iter().next();
+    file.with_context(|| format!("{} has no settings for all users of a machine", host.title()))
 }
 
 /// The user's configuration of Codex, which contains the trust entries.
@@ -87,23 +82,34 @@ pub fn trust_needed(file: &Path, hooks: &str) -> Result<Vec<Trust>> {
     Ok(found)
 }
 
-/// The shell command line of the hook, with the configuration file if one was named.
+/// The shell command line of the hook, with the configuration file if one was named. It starts the small program, if that
+/// is beside this one.
 pub fn command(host: Host, config: Option<&Path>) -> Result<String> {
-    let mut command = quoted(&std::env::current_exe().context("cannot find the path of this program")?)?;
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
+    let small = program.with_file_name("agrail-hook");
+    let program = if small.is_file() { quoted(&small)? } else { format!("{} hook", quoted(&program)?) };
     let named = config.filter(|file| crate::settings::default_file().as_deref() != Some(*file));
-    if let Some(file) = named {
-        command = format!("{command} --config {}", quoted(&std::path::absolute(file)?)?);
-    }
-    Ok(closed(&format!("{command} hook {}", host.name())))
+    let named = named.map(|file| quoted(&std::path::absolute(file)?)).transpose()?;
+    let named = named.map(|file| format!(" --config {file}")).unwrap_or_default();
+    Ok(closed(host, &format!("{program} {}{named}", host.name())))
 }
 
 /// A settings file before and after the change.
 struct Change {
     file: PathBuf,
     before: String,
-    after: String,
+    /// `None`: the file is removed.
+    after: Option<String>,
     /// The old file has no hook of the guard and is kept as a backup.
     keep: bool,
+    /// The host runs the file.
+    script: bool,
+}
+
+impl Change {
+    fn changes(&self) -> bool {
+        self.after.as_deref().unwrap_or_default() != self.before
+    }
 }
 
 /// Runs the subcommand.
@@ -116,17 +122,21 @@ pub fn run(args: &Args, config: &crate::settings::Config) -> Result<ExitCode> {
     };
     let changes = changes(args, host, scope, &command(host, config.file.as_deref())?)?;
     let mut out = anstream::stdout();
-    if changes.iter().all(|change| change.before == change.after) {
+    if !changes.iter().any(Change::changes) {
         let file = changes.first().map(|change| change.file.display().to_string()).unwrap_or_default();
         writeln!(out, "{file}: nothing to change")?;
         return Ok(ExitCode::SUCCESS);
     }
-    for change in changes.iter().filter(|change| change.before != change.after) {
+    for change in changes.iter().filter(|change| change.changes()) {
         shown(&mut out, change)?;
         if args.dry_run {
             continue;
         }
-        if let Some(kept) = written(&change.file, if change.keep { &change.before } else { "" }, &change.after)? {
+        let Some(after) = &change.after else {
+            std::fs::remove_file(&change.file).with_context(|| format!("cannot remove {}", change.file.display()))?;
+            continue;
+        };
+        if let Some(kept) = written(change, after)? {
             writeln!(out, "the old file is kept as {}", kept.display())?;
         }
     }
@@ -143,21 +153,27 @@ pub fn run(args: &Args, config: &crate::settings::Config) -> Result<ExitCode> {
 
 /// The changes to make, file by file.
 fn changes(args: &Args, host: Host, scope: Scope, command: &str) -> Result<Vec<Change>> {
-    let file = settings_file(host, scope)?;
-    let before = existing(&file)?;
-    let about = || format!("in {}", file.display());
-    let had = !installed(&before).with_context(about)?.is_empty();
-    let after = match (args.uninstall, had) {
-        (true, false) => before.clone(),
-        (true, true) => without_hook(&before)?,
-        (false, _) => with_hook(host, &before, command).with_context(about)?,
-    };
-    let mut changes = Vec::new();
-    if host == Host::Codex {
-        changes.extend(beside(args, scope, &file, &before, &after)?);
+    let files = settings_files(host, scope)?;
+    if files.is_empty() {
+        bail!("{} has no settings for all users of a machine", host.title());
     }
-    // a file that already has the hook needs no backup
-    changes.insert(0, Change { file, before, after, keep: !args.uninstall && !had });
+    let script = host.settings(scope)?.is_some_and(|settings| !settings.scripts.is_empty());
+    let mut changes = Vec::new();
+    for file in files {
+        let before = existing(&file)?;
+        let about = || format!("in {}", file.display());
+        let had = !installed(host, &before).with_context(about)?.is_empty();
+        let after = match (args.uninstall, had) {
+            (true, false) => Some(before.clone()),
+            (true, true) => without_hook(host, &before)?,
+            (false, _) => Some(with_hook(host, &before, command).with_context(about)?),
+        };
+        if host == Host::Codex {
+            changes.extend(beside(args, scope, &file, &before, after.as_deref().unwrap_or_default())?);
+        }
+        // a file that already has the hook needs no backup
+        changes.insert(0, Change { file, before, after, keep: !args.uninstall && !had, script });
+    }
     Ok(changes)
 }
 
@@ -177,7 +193,8 @@ fn beside(args: &Args, scope: Scope, hooks: &Path, before: &str, after: &str) ->
             trust::with_trust(&stale, &trust_needed(hooks, after)?).with_context(about)?
         }
     };
-    Ok(Some(Change { keep: !args.uninstall && !old.contains("trusted_hash"), file, before: old, after: new }))
+    let keep = !args.uninstall && !old.contains("trusted_hash");
+    Ok(Some(Change { keep, file, before: old, after: Some(new), script: false }))
 }
 
 fn existing(file: &Path) -> Result<String> {
@@ -190,7 +207,9 @@ fn existing(file: &Path) -> Result<String> {
 
 fn shown(out: &mut impl Write, change: &Change) -> Result<()> {
     writeln!(out, "{}", change.file.display())?;
-    for part in similar::TextDiff::from_lines(&change.before, &change.after).iter_all_changes() {
+    for part in similar::TextDiff::from_lines(change.before.as_str(), change.after.as_deref().unwrap_or_default())
+        .iter_all_changes()
+    {
         let (mark, style) = match part.tag() {
             similar::ChangeTag::Delete => ("-", anstyle::AnsiColor::Red.on_default()),
             similar::ChangeTag::Insert => ("+", anstyle::AnsiColor::Green.on_default()),
@@ -209,14 +228,15 @@ fn quoted(path: &Path) -> Result<String> {
 }
 
 /// Writes the file atomically and keeps the old one.
-fn written(file: &Path, before: &str, after: &str) -> Result<Option<PathBuf>> {
+fn written(change: &Change, after: &str) -> Result<Option<PathBuf>> {
+    let file = change.file.as_path();
     let folder = file.parent().context("the settings file has no parent folder")?;
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     // write through a link instead of replacing it
     let target = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let folder = target.parent().context("the settings file has no parent folder")?;
     let mut kept = None;
-    if !before.is_empty() {
+    if change.keep && !change.before.is_empty() {
         let name = target.file_name().and_then(|name| name.to_str()).unwrap_or("settings");
         let backup = target.with_file_name(format!("{name}.before-agrail"));
         std::fs::copy(&target, &backup).with_context(|| format!("cannot keep the old file as {}", backup.display()))?;
@@ -227,6 +247,9 @@ fn written(file: &Path, before: &str, after: &str) -> Result<Option<PathBuf>> {
     new.as_file().sync_all()?;
     if let Ok(meta) = std::fs::metadata(&target) {
         std::fs::set_permissions(new.path(), meta.permissions())?;
+    }
+    if change.script {
+        std::fs::set_permissions(new.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
     }
     new.persist(&target).with_context(|| format!("cannot write {}", target.display()))?;
     Ok(kept)

@@ -14,6 +14,7 @@ mod audit;
 mod canary;
 mod check;
 mod config;
+mod daemon;
 mod demo;
 mod destinations;
 mod doctor;
@@ -74,6 +75,7 @@ enum Command {
     Audit(audit::Args),
     Check(check::Args),
     Config(config::Args),
+    Daemon(daemon::Args),
     Demo(demo::Args),
     Destinations(destinations::Args),
     Effects(effects::Args),
@@ -115,13 +117,14 @@ fn answer() -> ExitCode {
 }
 
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    cli.log.begin(matches!(cli.command, Command::Hook(_)))?;
+    cli.log.begin(matches!(cli.command, Command::Hook(_) | Command::Daemon(_)))?;
     let config = layers::load(&layers::Places { named: cli.config, sets: cli.set })?;
     match cli.command {
         Command::Approvals(args) => approvals::run(&args, &config),
         Command::Audit(args) => audit::run(&args, &config),
         Command::Check(args) => check::run(&args, &config),
         Command::Config(args) => config::run(&args, &config),
+        Command::Daemon(args) => daemon::run(&args, &config),
         Command::Demo(args) => demo::run(&args),
         Command::Destinations(args) => destinations::run(&args, &config),
         Command::Effects(args) => effects::run(&args),

@@ -1,6 +1,6 @@
 //! The configuration file, and the guard that is built from it.
 
-use crate::install::{Scope, codex_config, settings_file};
+use crate::install::{codex_config, settings_file, settings_files};
 use crate::layers::Places;
 use crate::model::ModelSection;
 use crate::profile;
@@ -13,6 +13,7 @@ use agrail::effect::python::Library;
 use agrail::embed::{MiniLm, Sources};
 use agrail::guard::{GuardBuilder, Settings, UnknownPrograms};
 use agrail::hook::Host;
+use agrail::hook::install::Scope;
 use agrail::learn::Learning;
 use agrail::memory::{Memory, MemoryError};
 use agrail::policy::{Policy, Source};
@@ -207,6 +208,10 @@ pub struct HookSection {
     /// Answer `allow` to Claude Code for calls that policy understands and permits, which overrides the permissions of
     /// the host. Default: stay silent.
     pub allow: bool,
+    /// Keep a guard in memory between events (`agrail daemon`); default: true.
+    pub daemon: Option<bool>,
+    /// Minutes without an event after which it stops; default: 30.
+    pub idle_minutes: Option<u32>,
 }
 
 /// The configuration file that is used if none is named.
@@ -350,6 +355,22 @@ impl Config {
         self.guard.deadline_ms.unwrap_or(usual).max(1)
     }
 
+    /// The files and folders that a guard is built from, whether they exist or not. What it reads at each check is not
+    /// among them.
+    pub fn reads(&self) -> Vec<PathBuf> {
+        let files = self.policy.files.iter().filter(|name| profile::named_policy(name).is_none());
+        let examples = files.clone().map(|file| file.with_extension("examples.toml"));
+        let named = files.cloned().chain(examples).chain(self.profiles.folders.iter().cloned());
+        let model = &self.model;
+        let others = [&model.paraphraser, &model.executor];
+        let keys = others.into_iter().flatten().filter_map(|other| other.key_file.clone());
+        let rest = [&model.prompts, &model.criteria, &model.key_file, &self.memory.approval_token_file];
+        let named = named.chain(rest.into_iter().flatten().cloned()).chain(keys).map(|path| self.beside(&path));
+        let usual = [self.file.clone(), default_file(), self.tools_folder().ok()];
+        let embedder = self.embedder_sources(false).map(|sources| sources.files()).unwrap_or_default();
+        usual.into_iter().flatten().chain(named).chain(embedder).collect()
+    }
+
     /// All files of the guard, in their configured places.
     fn own(&self) -> Vec<String> {
         let program = std::env::current_exe().ok();
@@ -358,10 +379,10 @@ impl Config {
             // it may not exist yet
             default_file(),
             program.as_deref().and_then(|path| path.canonicalize().ok()),
+            program.as_deref().map(|path| path.with_file_name("agrail-hook")),
             program,
-            settings_file(Host::ClaudeCode, Scope::User).ok(),
+            agrail_resident::folder(),
             settings_file(Host::ClaudeCode, Scope::User).ok().and_then(|file| Some(file.parent()?.join("projects"))),
-            settings_file(Host::Codex, Scope::User).ok(),
             codex_config().ok(),
             settings_file(Host::Codex, Scope::User).ok().and_then(|file| Some(file.parent()?.join("sessions"))),
             self.memory_path().ok(),
@@ -376,11 +397,17 @@ impl Config {
             self.model.criteria.as_deref().map(|p| self.beside(p)),
         ];
         let files = self.policy.files.iter().filter(|name| profile::named_policy(name).is_none());
+        let hosts = Host::installable().filter_map(|host| settings_files(host, Scope::User).ok()).flatten().map(Some);
         let policies = files.chain(&self.profiles.folders).map(|f| Some(self.beside(f)));
         let tokens = self.serve.tokens.iter().map(|token| Some(self.beside(&token.file)));
         let mut own = Vec::new();
-        for path in
-            places.into_iter().chain(policies).chain(tokens).flatten().filter_map(|p| std::path::absolute(p).ok())
+        for path in places
+            .into_iter()
+            .chain(hosts)
+            .chain(policies)
+            .chain(tokens)
+            .flatten()
+            .filter_map(|p| std::path::absolute(p).ok())
         {
             let name = path.to_string_lossy().into_owned();
             if ["/dev/null", "/"].contains(&name.as_str()) {

@@ -4,58 +4,18 @@
 //! 2. A shell becomes a shell command, or the changes of a patch.
 //! 3. A built-in tool of the host becomes code, a fetch, a patch or a tool call.
 
-use super::{Event, EventError};
+use super::{Event, EventError, unpacked};
 use crate::action::Action;
 use crate::effect::tool_call::class;
 use crate::effect::{self, Verb, Who};
-use crate::hook::{Host, patch};
+use crate::hook::patch;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Deepest nesting of arguments in which paths are resolved.
 const DEPTH: usize = 16;
-
-/// Built-in tools of the hosts that touch nothing outside the conversation. A subagent's calls arrive as separate
-/// events.
-pub(super) const CONVERSATION_TOOLS: [&str; 20] = [
-    "TodoWrite",
-    "TodoRead",
-    "Task",
-    "Agent",
-    "TaskCreate",
-    "TaskUpdate",
-    "TaskGet",
-    "TaskList",
-    "TaskOutput",
-    "TaskStop",
-    "BashOutput",
-    "KillShell",
-    "KillBash",
-    "ExitPlanMode",
-    "EnterPlanMode",
-    "AskUserQuestion",
-    "ToolSearch",
-    "Skill",
-    "StructuredOutput",
-    "update_plan",
-];
-/// Built-in tools of the hosts that run a shell command.
-const SHELLS: [&str; 12] = [
-    "Bash",
-    "bash",
-    "Monitor",
-    "shell",
-    "local_shell",
-    "exec_command",
-    "execute_command",
-    "run_shell_command",
-    "run_terminal_cmd",
-    "run_in_terminal",
-    "shell_command",
-    "container.exec",
-];
-/// Arguments of the hosts' built-in tools that are paths; they may be relative to the working directory.
-const PATHS: [&str; 4] = ["file_path", "notebook_path", "path", "absolute_path"];
+/// How a patch begins.
+const PATCH: &str = "*** Begin Patch";
 
 impl Event {
     /// The actions that the call would perform; empty for a tool that touches nothing outside the conversation.
@@ -63,85 +23,162 @@ impl Event {
     /// # Errors
     /// [`EventError::Field`] if an argument that the tool requires is missing or has the wrong form.
     pub fn actions(&self) -> Result<Vec<Action>, EventError> {
-        let tool = self.tool();
-        let nothing = Value::Null;
-        let input = self.raw.tool_input.as_ref().unwrap_or(&nothing);
-        let missing = |field: &'static str| EventError::Field { tool: tool.to_owned(), field };
-        if CONVERSATION_TOOLS.contains(&tool) {
+        let (tool, tools) = (self.tool(), self.tools());
+        if self.is_one_of(&tools.conversation) {
             return Ok(Vec::new());
         }
-        if let Some((server, tool)) = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
-            let (server, tool) = (Some(server.to_owned()), tool.to_owned());
-            let mut arguments = input.clone();
+        if self.is_one_of(&tools.shells) {
+            return self.shell();
+        }
+        if let Some((server, tool)) = self.on_server() {
+            let mut arguments = self.input.clone();
             // an MCP server on this machine starts in the agent's working directory
-            if let Some(cwd) = &self.raw.cwd {
+            if let Some(cwd) = self.cwd() {
                 resolve(&mut arguments, cwd);
             }
+            let server = Some(server).filter(|server| !server.is_empty());
             return Ok(vec![Action::ToolCall { server, tool, arguments }]);
         }
-        if SHELLS.contains(&tool) {
-            return self.shell(tool, input);
+        // some hosts give the patch as the whole input, others under the name of another tool
+        let texts = self.input.as_object().into_iter().flat_map(|fields| fields.values()).chain([&self.input]);
+        let mut patches = texts.filter_map(Value::as_str).filter(|text| text.trim_start().starts_with(PATCH));
+        if let Some(patch) = patches.next().filter(|_| !tools.patches.contains_key(tool)) {
+            return self.patched(patch);
         }
-        match tool {
-            "PowerShell" => {
-                let source = input.get("command").and_then(Value::as_str).ok_or_else(|| missing("command"))?;
-                Ok(vec![Action::Code { language: "powershell".to_owned(), source: source.to_owned() }])
+        if let Some(code) = tools.code.get(tool) {
+            let source = match code.argument.is_empty() {
+                true => self.input.to_string(),
+                false => self.needed(&code.argument)?.to_owned(),
+            };
+            return Ok(vec![Action::Code { language: code.language.clone(), source }]);
+        }
+        if let Some(argument) = tools.fetches.get(tool) {
+            return self.fetch(argument);
+        }
+        if let Some(arguments) = tools.patches.get(tool) {
+            let text = one(&self.input, arguments).and_then(command);
+            let text = text.or_else(|| self.input.as_str().map(str::to_owned)).ok_or_else(|| self.lacks("patch"))?;
+            return self.patched(&text);
+        }
+        if let Some(argument) = tools.needs.get(tool)
+            && self.needed(argument)?.trim().is_empty()
+        {
+            return Err(self.lacks(argument));
+        }
+        let mut input = self.input.clone();
+        for (own, usual) in tools.renames.iter().filter(|_| tools.like.contains_key(tool)) {
+            if let Some(fields) = input.as_object_mut()
+                && let Some(value) = fields.shift_remove(own)
+            {
+                fields.insert(usual.clone(), value);
             }
-            "WebFetch" => {
-                let url = input.get("url").and_then(Value::as_str).ok_or_else(|| missing("url"))?;
-                Ok(vec![Action::Fetch { url: url.to_owned() }])
-            }
-            "apply_patch" => {
-                let text = one(input, &["input", "patch", "command"]).and_then(command);
-                let text = text.or_else(|| input.as_str().map(str::to_owned)).ok_or_else(|| missing("input"))?;
-                self.patched(&text)
-            }
-            "Read" | "Write" | "Edit" | "MultiEdit" => self.on_file(tool, "file_path", input),
-            "NotebookEdit" => self.on_file(tool, "notebook_path", input),
-            _ => Ok(vec![self.own(tool, input)?]),
+        }
+        let mode = tools.modes.get(tool).and_then(|argument| input.as_object_mut()?.shift_remove(argument));
+        let like = mode.as_ref().and_then(Value::as_str).and_then(|mode| tools.like.get(&format!("{tool} {mode}")));
+        let name = like.or_else(|| tools.like.get(tool)).map_or(tool, String::as_str);
+        Ok(vec![self.own(name, &input)?])
+    }
+
+    fn lacks(&self, field: &'static str) -> EventError {
+        EventError::Field { tool: self.tool().to_owned(), field }
+    }
+
+    /// The text of an argument.
+    fn needed(&self, argument: &'static str) -> Result<&str, EventError> {
+        self.input.get(argument).and_then(Value::as_str).ok_or_else(|| self.lacks(argument))
+    }
+
+    /// Server and tool, if the tool belongs to an MCP server.
+    fn on_server(&self) -> Option<(String, String)> {
+        let pair = |(server, tool): (&str, &str)| (server.to_owned(), tool.to_owned());
+        if let Some(server) = self.text(&self.fields().server) {
+            return Some(pair((server, self.tool())));
+        }
+        let servers = &self.host.profile().servers;
+        let unnamed = servers.prefix.is_empty() && servers.separator.is_empty();
+        if unnamed || self.host.profile().tools.know(self.tool()) {
+            return None;
+        }
+        let rest = self.tool().strip_prefix(servers.prefix.as_str())?;
+        match servers.separator.is_empty() {
+            true => Some(pair(("", rest))),
+            false => rest.split_once(servers.separator.as_str()).map(pair),
         }
     }
 
     /// A call to one of the host's shells.
-    fn shell(&self, tool: &str, input: &Value) -> Result<Vec<Action>, EventError> {
-        let missing = |field: &'static str| EventError::Field { tool: tool.to_owned(), field };
-        let command = one(input, &["command", "cmd"]).and_then(command);
-        // Claude Code has no such argument; Codex has
-        let elsewhere = input.get("workdir").and_then(Value::as_str).filter(|_| self.host != Host::ClaudeCode);
-        let cwd = match elsewhere {
-            Some(dir) => Some(self.absolute(Path::new(dir)).ok_or_else(|| missing("workdir"))?),
-            None => self.raw.cwd.clone(),
+    fn shell(&self) -> Result<Vec<Action>, EventError> {
+        let tools = self.tools();
+        let cwd = match tools.folder.iter().find_map(|name| self.input.get(name)?.as_str().map(|dir| (name, dir))) {
+            Some((name, dir)) => Some(self.absolute(Path::new(dir)).ok_or_else(|| self.lacks(name))?),
+            None => self.cwd().map(Path::to_owned),
         };
-        let command = command.ok_or_else(|| missing("command"))?;
+        // a list of commands, as an argument or as the whole input
+        let lists = !tools.commands.is_empty();
+        let bare = Some(&self.input).filter(|input| lists && (input.is_array() || input.is_string()));
+        if let Some(lines) = bare.or_else(|| one(&self.input, &tools.commands)) {
+            let run = |line: &Value| command(line).map(|command| Action::Shell { command, cwd: cwd.clone() });
+            let actions: Option<Vec<Action>> = match unpacked(lines) {
+                Value::Array(lines) => lines.iter().map(run).collect(),
+                line => run(&line).map(|action| vec![action]),
+            };
+            return actions.filter(|actions| !actions.is_empty()).ok_or_else(|| self.lacks("commands"));
+        }
+        let command = one(&self.input, &tools.command).and_then(command).ok_or_else(|| self.lacks("command"))?;
+        let types = self.input.get(&tools.typed).and_then(Value::as_bool) == Some(true);
+        if types && command.is_empty() {
+            return Ok(Vec::new());
+        }
         if let Some(patch) = command.strip_prefix("'apply_patch' ").or_else(|| command.strip_prefix("apply_patch ")) {
             return self.patched(patch);
         }
         Ok(vec![Action::Shell { command, cwd }])
     }
 
-    /// A call to one of the host's tools that requires a path in `field`.
-    fn on_file(&self, tool: &str, field: &'static str, input: &Value) -> Result<Vec<Action>, EventError> {
-        let path = input.get(field).and_then(Value::as_str).filter(|path| !path.trim().is_empty());
-        path.ok_or_else(|| EventError::Field { tool: tool.to_owned(), field })?;
-        Ok(vec![self.own(tool, input)?])
+    /// A call that fetches a URL, or all URLs in a text.
+    fn fetch(&self, argument: &'static str) -> Result<Vec<Action>, EventError> {
+        let fetch = |url: &str| Action::Fetch { url: url.to_owned() };
+        if let Some(items) = self.input.get(argument).and_then(Value::as_array) {
+            let url = |item: &Value| item.get("url").unwrap_or(item).as_str().map(fetch);
+            let urls: Option<Vec<Action>> = items.iter().map(url).collect();
+            return urls.filter(|urls| !urls.is_empty()).ok_or_else(|| self.lacks(argument));
+        }
+        let text = self.needed(argument)?;
+        if !text.trim().contains(char::is_whitespace) {
+            return Ok(vec![fetch(text)]);
+        }
+        let ends = |c: char| c.is_whitespace() || "\"'`<>()[]{}|,".contains(c);
+        let is_url = |word: &&str| {
+            let word = word.to_ascii_lowercase();
+            ["http://", "https://"].iter().any(|scheme| word.starts_with(scheme))
+        };
+        let urls: Vec<Action> = text.split(ends).filter(is_url).map(fetch).collect();
+        if urls.is_empty() { Err(self.lacks(argument)) } else { Ok(urls) }
     }
 
     /// The action of a call to one of the host's built-in tools. Its paths are on this machine and are made absolute.
     fn own(&self, tool: &str, input: &Value) -> Result<Action, EventError> {
         let mut arguments = input.clone();
         if let Some(fields) = arguments.as_object_mut() {
-            for key in PATHS {
-                if let Some(Value::String(path)) = fields.get_mut(key) {
-                    let field = EventError::Field { tool: tool.to_owned(), field: "cwd" };
-                    let absolute = self.absolute(Path::new(path.as_str())).ok_or(field)?;
+            for key in &self.tools().paths {
+                let paths = match fields.get_mut(key) {
+                    Some(Value::Array(items)) => items.iter_mut().collect(),
+                    Some(value) => vec![value],
+                    None => Vec::new(),
+                };
+                for path in paths {
+                    let Value::String(path) = path else { continue };
+                    let absolute = self.absolute(Path::new(path.as_str())).ok_or_else(|| self.lacks("cwd"))?;
                     *path = absolute.to_string_lossy().into_owned();
                 }
             }
-            // without a path they search the working directory
-            let looks = matches!(tool, "Grep" | "Glob" | "LS");
-            if let Some(cwd) = self.raw.cwd.as_ref().filter(|_| looks && !fields.contains_key("path")) {
+            let named = self.tools().paths.iter().any(|key| fields.get(key).is_some_and(|path| !path.is_null()));
+            if let Some(cwd) = self.cwd().filter(|_| self.is_one_of(&self.tools().searches) && !named) {
                 fields.insert("path".to_owned(), json!(cwd));
             }
+        }
+        if let Some(cwd) = self.cwd() {
+            resolve(&mut arguments, cwd);
         }
         Ok(Action::ToolCall { server: None, tool: tool.to_owned(), arguments })
     }
@@ -165,14 +202,14 @@ impl Event {
         if path.is_absolute() || path.starts_with("~") {
             return Some(path.to_owned());
         }
-        self.raw.cwd.as_ref().map(|cwd| cwd.join(path))
+        self.cwd().map(|cwd| cwd.join(path))
     }
 
     /// Whether the result of the call may come from outside the user's own files: from a network, or from a source that
     /// cannot be determined.
     #[must_use]
     pub fn foreign(&self) -> bool {
-        if matches!(self.tool(), "Read" | "Grep" | "Glob" | "LS" | "NotebookRead") {
+        if self.is_one_of(&self.tools().local) {
             return false;
         }
         let Ok(actions) = self.actions() else { return true };
@@ -191,13 +228,13 @@ impl Event {
     /// Whether the engine cannot tell from the tool's name what the call does.
     #[must_use]
     pub fn opaque(&self) -> bool {
-        !SHELLS.contains(&self.tool()) && class(self.tool()).0 == Verb::Call
+        !self.is_one_of(&self.tools().shells) && class(self.tool()).0 == Verb::Call
     }
 }
 
 /// The argument with one of these names; `None` if several are present, because it is unknown which one the host uses.
-fn one<'a>(input: &'a Value, names: &[&str]) -> Option<&'a Value> {
-    let mut found = names.iter().filter_map(|name| input.get(*name)).filter(|value| !value.is_null());
+fn one<'a>(input: &'a Value, names: &[String]) -> Option<&'a Value> {
+    let mut found = names.iter().filter_map(|name| input.get(name)).filter(|value| !value.is_null());
     let first = found.next();
     first.filter(|_| found.next().is_none())
 }
@@ -244,10 +281,15 @@ fn nested(value: &mut Value, cwd: &Path, depth: usize) {
     }
 }
 
-/// A shell command from a text, or from a list of words, which are quoted.
+/// A shell command from a text, from a list of words, which are quoted, or from a program with its arguments.
 fn command(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
+        Value::Object(fields) => {
+            let program = fields.get("command")?.as_str()?;
+            let arguments = fields.get("args").map_or(Some(String::new()), command)?;
+            Some(format!("{program} {arguments}").trim_end().to_owned())
+        }
         Value::Array(words) => {
             let words: Option<Vec<String>> =
                 words.iter().map(|w| w.as_str().map(|w| format!("'{}'", w.replace('\'', "'\\''")))).collect();
