@@ -91,6 +91,9 @@ impl Event {
         event.name = event.text(&profile.event).map(str::to_owned);
         event.tool = event.text(&profile.fields.tool).unwrap_or_default().trim().to_owned();
         event.input = event.field(&profile.fields.input).map(unpacked).unwrap_or_default();
+        if let Some(arguments) = event.marked().cloned() {
+            event.input = arguments;
+        }
         event.imply();
         if matches!(event.kind(), Kind::PreToolUse | Kind::PostToolUse) && event.tool.is_empty() {
             let name = event.name.as_deref().unwrap_or("without a name");
@@ -141,9 +144,21 @@ impl Event {
         if own.know(&self.tool) { own } else { &Host::Generic.profile().tools }
     }
 
-    /// Whether the tool is one of these.
+    /// Whether the tool is one of these tools of the host. A server may call its tool whatever it likes.
     fn is_one_of(&self, tools: &[String]) -> bool {
-        tools.contains(&self.tool)
+        tools.contains(&self.tool) && !self.is_served()
+    }
+
+    /// Whether the event says that an MCP server offers the tool.
+    fn is_served(&self) -> bool {
+        self.text(&self.fields().server).is_some() || self.marked().is_some()
+    }
+
+    /// The arguments of a tool that is marked as one of an MCP server.
+    fn marked(&self) -> Option<&Value> {
+        let (field, value, arguments) = self.host.profile().servers.marked.as_ref()?;
+        let is_marked = at(&self.raw, field).and_then(Value::as_str) == Some(value);
+        is_marked.then(|| at(&self.raw, arguments).unwrap_or(&Value::Null))
     }
 
     fn cwd(&self) -> Option<&Path> {

@@ -177,6 +177,8 @@ pub(crate) struct Servers {
     pub prefix: String,
     /// Between the server and the tool; empty: the name does not tell the server. Both empty: the name tells nothing.
     pub separator: String,
+    /// A field and the value that it has for such a tool, and the field with its arguments then.
+    pub marked: Option<(String, String, String)>,
 }
 
 /// JSON objects with `REASON` in the place of the reason and `EVENT` in that of the event's name, said with exit code 0. An answer without one is given by the exit

@@ -6,7 +6,9 @@
 Listens on 127.0.0.1 and prints `PORT` (0 chooses one). It speaks
 
 * the Anthropic Messages API, `POST */messages`, streamed (SSE) or not, and `*/messages/count_tokens`;
-* the OpenAI Responses API, `POST */responses`, streamed (SSE) or not.
+* the OpenAI Responses API, `POST */responses`, streamed (SSE) or not;
+* the OpenAI Chat Completions API, `POST */chat/completions`, streamed (SSE) or not;
+* the Gemini API, `POST *:generateContent` and `*:streamGenerateContent` (SSE).
 
 The script is a JSON list of turns; a turn is one of
 
@@ -40,6 +42,9 @@ def tool_results(body):
     found = []
     for message in body.get("messages") or []:
         content = message.get("content")
+        if message.get("role") == "tool":
+            found.append(flat(content))
+            continue
         for block in content if isinstance(content, list) else []:
             if block.get("type") == "tool_result":
                 found.append(flat(block.get("content")))
@@ -47,6 +52,10 @@ def tool_results(body):
     for item in items if isinstance(items, list) else []:
         if str(item.get("type", "")).endswith("_output"):
             found.append(flat(item.get("output")))
+    for content in body.get("contents") or []:
+        for part in content.get("parts") or []:
+            if "functionResponse" in part:
+                found.append(json.dumps(part["functionResponse"].get("response")))
     return found
 
 
@@ -162,6 +171,36 @@ def openai(number, parts, model):
     return whole, [(name, {"type": name, **data}) for name, data in events]
 
 
+def chat(number, parts, model):
+    """The whole completion, and the chunks that stream it."""
+    calls, text = [], ""
+    for place, part in enumerate(parts):
+        if "tool" in part:
+            calls.append({"index": place, "id": f"call_{number:04}{place:04}", "type": "function",
+                          "function": {"name": part["tool"], "arguments": json.dumps(part.get("input", {}))}})
+        else:
+            text += part["text"]
+    message = {"role": "assistant", "content": text or None, **({"tool_calls": calls} if calls else {})}
+    stop = "tool_calls" if calls else "stop"
+    base = {"id": f"chat_{number:04}", "created": 1, "model": model}
+    usage = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
+    whole = {**base, "object": "chat.completion", "usage": usage,
+             "choices": [{"index": 0, "message": message, "finish_reason": stop}]}
+    chunk = {**base, "object": "chat.completion.chunk"}
+    return whole, [{**chunk, "choices": [{"index": 0, "delta": message, "finish_reason": None}]},
+                   {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": stop}], "usage": usage}]
+
+
+def gemini(_number, parts, model):
+    """The whole answer, which is also the only chunk of its stream."""
+    said = [{"functionCall": {"name": part["tool"], "args": part.get("input", {})}, "thoughtSignature": "c2tpcA=="}
+            if "tool" in part else {"text": part["text"]} for part in parts]
+    whole = {"candidates": [{"content": {"role": "model", "parts": said}, "finishReason": "STOP", "index": 0}],
+             "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 10, "totalTokenCount": 20},
+             "modelVersion": model}
+    return whole, [whole]
+
+
 class Handler(BaseHTTPRequestHandler):
     """One connection; `script` is set on the class."""
 
@@ -201,12 +240,22 @@ class Handler(BaseHTTPRequestHandler):
             speak = anthropic
         elif path.endswith("/responses"):
             speak = openai
+        elif path.endswith("/chat/completions"):
+            speak = chat
+        elif path.endswith("enerateContent"):
+            speak = gemini
+        elif path.endswith(":countTokens"):
+            return self.send(200, "application/json", b'{"totalTokens": 10}')
         else:
             return self.send(404, "application/json", b'{"error": {"message": "no such route"}}')
         number, parts = self.script.answer(path, body)
         whole, events = speak(number, parts, body.get("model", "scripted"))
-        if not body.get("stream"):
+        if not (body.get("stream") or "stream" in path):
             return self.send(200, "application/json", json.dumps(whole).encode())
+        if speak in (chat, gemini):
+            end = "data: [DONE]\n\n" if speak is chat else ""
+            stream = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + end
+            return self.send(200, "text/event-stream", stream.encode())
         stream = "".join(f"event: {name}\ndata: {json.dumps(event)}\n\n" for name, event in events)
         self.send(200, "text/event-stream", stream.encode())
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The hook in front of the real programs: Codex and Claude Code, headless, on a scripted model on 127.0.0.1.
+"""The hook in front of the real programs of the hosts, headless, on a scripted model on 127.0.0.1.
 
     run.py AGRAIL HOSTS [NAME...]
 
-AGRAIL: the program. HOSTS: a folder with `codex` and `claude` (and the `node` that they need) in its `bin`. Each scenario has
+AGRAIL: the program. HOSTS: a folder with the hosts' programs (and the `node` that they need) in its `bin`. Each scenario has
 a HOME of its own, with `agrail install` run in it as a user would, a project folder, and a script of what the model says. What
 counts is what happened to the files, and what the host reported back to the model. NAME: only scenarios that contain it.
 """
@@ -15,7 +15,46 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SHELL = {"claude-code": ("Bash", "command"), "codex": ("exec_command", "cmd")}
+# the shell of each host: its name, and the argument with the command
+SHELL = {"claude-code": ("Bash", "command"), "codex": ("exec_command", "cmd"), "gemini-cli": ("run_shell_command", "command"),
+         "qwen-code": ("run_shell_command", "command"), "opencode": ("bash", "command"), "copilot": ("bash", "command"),
+         "goose": ("shell", "command"), "cline": ("run_commands", "commands")}
+
+
+def started(host, env, port, mode):
+    """The command line and the environment that start a host on the endpoint."""
+    url = f"http://127.0.0.1:{port}"
+    if host == "codex":
+        provider = f'model_providers.scripted={{name="s",base_url="{url}/v1",wire_api="responses",env_key="KEY"}}'
+        return ["codex", "exec", "--skip-git-repo-check", "-s", "danger-full-access", "-m", "gpt-5.5", "-c", provider,
+                "-c", 'model_provider="scripted"', "go on"], {"KEY": "x"}
+    if host == "claude-code":
+        return ["claude", "-p", "go on", "--output-format", "json", "--permission-mode", mode], {
+            "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-dummy", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    if host == "gemini-cli":
+        return ["gemini", "-m", "gemini-2.5-flash", "--skip-trust", "-y", "-p", "go on"], {
+            "GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "dummy"}
+    if host == "qwen-code":
+        return ["qwen", "-m", "mock", "--auth-type", "openai", "-y", "-p", "go on"], {
+            "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "dummy", "OPENAI_MODEL": "mock"}
+    if host == "opencode":
+        provider = {"npm": "@ai-sdk/openai-compatible", "name": "mock", "options": {"baseURL": f"{url}/v1", "apiKey": "x"},
+                    "models": {"mock": {"name": "mock"}}}
+        config = {"provider": {"mock": provider}, "model": "mock/mock"}
+        return ["opencode", "run", "-m", "mock/mock", "go on with it"], {
+            "OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+    if host == "copilot":
+        return ["copilot", "--no-auto-update", "-p", "go on", "--allow-all-tools"], {
+            "COPILOT_PROVIDER_BASE_URL": f"{url}/v1", "COPILOT_MODEL": "mock", "COPILOT_OFFLINE": "true",
+            "COPILOT_DISABLE_KEYTAR": "1"}
+    if host == "goose":
+        return ["goose", "run", "--no-session", "-q", "-t", "go on"], {
+            "GOOSE_PROVIDER": "openai", "GOOSE_MODEL": "mock", "OPENAI_HOST": url, "OPENAI_API_KEY": "x",
+            "GOOSE_DISABLE_KEYRING": "1", "GOOSE_MODE": "auto"}
+    assert host == "cline", host
+    subprocess.run(["cline", "auth", "-p", "openai-compatible", "-k", "x", "-m", "mock", "-b", f"{url}/v1"], check=True,
+                   env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    return ["cline", "-P", "openai-compatible", "-m", "mock", "go on with this task"], {}
 
 
 class Desk:
@@ -42,7 +81,12 @@ class Desk:
         shutil.rmtree(self.top, ignore_errors=True)
 
     def install(self, *more):
-        """`agrail install HOST`, as a user types it."""
+        """`agrail install HOST`, as a user types it, beside the settings that the host needs."""
+        settings = self.home + "/.gemini/settings.json"
+        if self.host == "gemini-cli" and not os.path.exists(settings):
+            os.makedirs(self.home + "/.gemini")
+            with open(settings, "w", encoding="utf-8") as file:
+                json.dump({"security": {"auth": {"selectedType": "gemini-api-key"}}}, file)
         self.ran(self.guard, "install", self.host, *more)
 
     def ran(self, *words, expect=0):
@@ -55,7 +99,7 @@ class Desk:
     def call(self, command):
         """A turn in which the model calls the shell."""
         tool, argument = SHELL[self.host]
-        return {"tool": tool, "input": {argument: command}}
+        return {"tool": tool, "input": {argument: [command] if argument == "commands" else command}}
 
     def turns(self, turns, mode="bypassPermissions", limit=90):
         """Runs the host on a script; the results that it reported to the model, and whether it was there at all."""
@@ -69,15 +113,8 @@ class Desk:
                                    "--max-s", str(limit)], stdout=subprocess.PIPE, text=True)
         try:
             number = server.stdout.readline().strip()
-            if self.host == "codex":
-                provider = f'model_providers.scripted={{name="s",base_url="http://127.0.0.1:{number}/v1",wire_api="responses",env_key="KEY"}}'
-                words = ["codex", "exec", "--skip-git-repo-check", "-s", "danger-full-access", "-m", "gpt-5.5", "-c", provider,
-                         "-c", 'model_provider="scripted"', "go on"]
-                env = {**self.env, "KEY": "x"}
-            else:
-                words = ["claude", "-p", "go on", "--output-format", "json", "--permission-mode", mode]
-                env = {**self.env, "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{number}", "ANTHROPIC_API_KEY": "sk-dummy",
-                       "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+            words, more = started(self.host, self.env, number, mode)
+            env = {**self.env, **more}
             done = subprocess.run(words, cwd=self.project, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit)
             with open(log, encoding="utf-8") as file:
                 entries = [json.loads(line) for line in file]
@@ -96,6 +133,14 @@ def deny_and_silence(desk):
     results = desk.turns([desk.call("chmod 000 /etc/agrail-no-such"), desk.call("echo fine > ran.txt")])
     assert "agrail" in results[0], results
     assert os.path.exists(desk.project + "/ran.txt"), results
+
+
+def ends_the_task(desk):
+    """The host has no answer that blocks one call: what is not allowed ends the task, and what is allowed runs."""
+    desk.install()
+    desk.turns([desk.call("echo fine > ran.txt"), desk.call("chmod 000 /etc/agrail-no-such; touch denied.txt"),
+                desk.call("touch later.txt")])
+    assert sorted(os.listdir(desk.project)) == [".git", "ran.txt"], os.listdir(desk.project)
 
 
 def asks_block(desk):
@@ -204,7 +249,9 @@ def modes(desk):
 
 
 BOTH = (deny_and_silence, asks_block, own_settings, broken_guard, doctor)
-SCENARIOS = {"codex": BOTH + (typed,), "claude-code": BOTH + (modes,)}
+EACH = (deny_and_silence, asks_block, broken_guard)
+SCENARIOS = {"codex": BOTH + (typed,), "claude-code": BOTH + (modes,), "gemini-cli": EACH, "qwen-code": EACH, "opencode": EACH,
+             "copilot": EACH, "goose": EACH, "cline": (ends_the_task, broken_guard)}
 
 
 def main():

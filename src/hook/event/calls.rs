@@ -10,6 +10,7 @@ use crate::effect::tool_call::class;
 use crate::effect::{self, Verb, Who};
 use crate::hook::patch;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Deepest nesting of arguments in which paths are resolved.
@@ -39,10 +40,7 @@ impl Event {
             let server = Some(server).filter(|server| !server.is_empty());
             return Ok(vec![Action::ToolCall { server, tool, arguments }]);
         }
-        // some hosts give the patch as the whole input, others under the name of another tool
-        let texts = self.input.as_object().into_iter().flat_map(|fields| fields.values()).chain([&self.input]);
-        let mut patches = texts.filter_map(Value::as_str).filter(|text| text.trim_start().starts_with(PATCH));
-        if let Some(patch) = patches.next().filter(|_| !tools.patches.contains_key(tool)) {
+        if let Some(patch) = self.disguised_patch() {
             return self.patched(patch);
         }
         if let Some(code) = tools.code.get(tool) {
@@ -79,6 +77,17 @@ impl Event {
         Ok(vec![self.own(name, &input)?])
     }
 
+    /// A patch as the whole input, or in a call of another tool that names no file: so do hosts that know several names
+    /// for one tool.
+    fn disguised_patch(&self) -> Option<&str> {
+        let tools = self.tools();
+        let named = tools.paths.iter().any(|path| self.input.get(path).is_some());
+        let whole = self.input.as_str();
+        let within = || ["input", "patch"].iter().find_map(|key| self.input.get(*key)?.as_str()).filter(|_| !named);
+        let patch = whole.or_else(within).filter(|text| text.trim_start().starts_with(PATCH))?;
+        (!tools.patches.contains_key(self.tool())).then_some(patch)
+    }
+
     fn lacks(&self, field: &'static str) -> EventError {
         EventError::Field { tool: self.tool().to_owned(), field }
     }
@@ -91,8 +100,8 @@ impl Event {
     /// Server and tool, if the tool belongs to an MCP server.
     fn on_server(&self) -> Option<(String, String)> {
         let pair = |(server, tool): (&str, &str)| (server.to_owned(), tool.to_owned());
-        if let Some(server) = self.text(&self.fields().server) {
-            return Some(pair((server, self.tool())));
+        if self.is_served() {
+            return Some(pair((self.text(&self.fields().server).unwrap_or_default(), self.tool())));
         }
         let servers = &self.host.profile().servers;
         let unnamed = servers.prefix.is_empty() && servers.separator.is_empty();
@@ -147,13 +156,12 @@ impl Event {
         if !text.trim().contains(char::is_whitespace) {
             return Ok(vec![fetch(text)]);
         }
-        let ends = |c: char| c.is_whitespace() || "\"'`<>()[]{}|,".contains(c);
-        let is_url = |word: &&str| {
-            let word = word.to_ascii_lowercase();
-            ["http://", "https://"].iter().any(|scheme| word.starts_with(scheme))
-        };
-        let urls: Vec<Action> = text.split(ends).filter(is_url).map(fetch).collect();
-        if urls.is_empty() { Err(self.lacks(argument)) } else { Ok(urls) }
+        // which characters around a URL the host leaves out is not known: what stands there is judged with and without
+        let ends = |c: char| "\"'`<>()[]{}|,.;:!?".contains(c);
+        let words = text.split_whitespace().filter(|word| word.contains("://"));
+        let urls: BTreeSet<&str> =
+            words.flat_map(|word| [word.trim_matches(['"', '\'', '<', '>']), word.trim_matches(ends)]).collect();
+        if urls.is_empty() { Err(self.lacks(argument)) } else { Ok(urls.into_iter().map(fetch).collect()) }
     }
 
     /// The action of a call to one of the host's built-in tools. Its paths are on this machine and are made absolute.

@@ -94,3 +94,45 @@ fn a_broken_event_after_a_call_is_salvaged() {
     let before = r#"{"hook_event_name":"PreToolUse","session_id":"s1","tool_response":"x"#;
     assert!(Event::salvaged(Host::Generic, before.as_bytes()).is_none(), "a call that was not made returned nothing");
 }
+
+#[test]
+fn a_server_cannot_name_its_tool_like_one_of_the_host() {
+    let event = json!({"hook_event_name": "BeforeTool", "cwd": "/p", "tool_name": "mcp_x_write_todos",
+        "tool_input": {"todos": []}, "mcp_context": {"server_name": "x", "tool_name": "write_todos"}});
+    let event = Event::parse(Host::GeminiCli, event.to_string().as_bytes()).unwrap();
+    assert!(matches!(&event.actions().unwrap()[..], [Action::ToolCall { server: Some(_), .. }]));
+    assert_eq!(event.author(), Some(Author::Anyone));
+    let event = json!({"event_type": "PostToolUse", "tool_name": "think", "tool_response": "x",
+        "tool_input": {"kind": "MCPToolAction", "data": {"path": "a"}}});
+    let event = Event::parse(Host::OpenHands, event.to_string().as_bytes()).unwrap();
+    assert!(matches!(&event.actions().unwrap()[..], [Action::ToolCall { server: None, .. }]));
+    assert_eq!(event.author(), Some(Author::Anyone));
+}
+
+#[test]
+fn a_text_that_looks_like_a_patch_is_written_to_the_file_that_is_named() {
+    let patch = "*** Begin Patch\n*** Delete File: a\n*** End Patch";
+    let call = |tool: &str, input: Value| {
+        let event = json!({"hook_event_name": "PreToolUse", "cwd": "/p", "tool_name": tool, "tool_input": input});
+        serde_json::to_value(Event::parse(Host::Copilot, event.to_string().as_bytes()).unwrap().actions().unwrap())
+            .unwrap()
+    };
+    let write = call("Write", json!({"path": "/home/a/.bashrc", "file_text": patch, "input": patch}));
+    assert_eq!(write.pointer("/0/arguments/path"), Some(&json!("/home/a/.bashrc")));
+    for input in [json!(patch), json!({"input": patch})] {
+        assert_eq!(call("Edit", input).pointer("/0/tool"), Some(&json!("delete_file")));
+    }
+}
+
+#[test]
+fn each_reading_of_a_url_in_a_text_is_judged() {
+    let event = |prompt: &str| {
+        let event =
+            json!({"hook_event_name": "BeforeTool", "tool_name": "web_fetch", "tool_input": {"prompt": prompt}});
+        Event::parse(Host::GeminiCli, event.to_string().as_bytes()).unwrap().actions()
+    };
+    let fetches = |url: &str, prompt: &str| event(prompt).unwrap().contains(&Action::Fetch { url: url.to_owned() });
+    assert!(fetches("https://a.example/x", "read (https://a.example/x), please"));
+    assert!(fetches("https://a.example|@b.example/", "read https://a.example|@b.example/ now"));
+    assert!(event("read the page").is_err());
+}
