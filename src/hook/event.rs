@@ -72,6 +72,8 @@ pub struct Event {
     name: Option<String>,
     tool: String,
     input: Value,
+    /// The input may hold JSON in texts.
+    packed: bool,
 }
 
 impl Event {
@@ -85,12 +87,16 @@ impl Event {
             return Err(EventError::Large);
         }
         let raw: Map<String, Value> = serde_json::from_slice(bytes)?;
-        let mut event = Self { host, raw: Value::Object(raw), name: None, tool: String::new(), input: Value::Null };
+        let (tool, input) = (String::new(), Value::Null);
+        let mut event = Self { host, raw: Value::Object(raw), name: None, tool, input, packed: false };
         let profile = host.profile();
         event.typed()?;
         event.name = event.text(&profile.event).map(str::to_owned);
         event.tool = event.text(&profile.fields.tool).unwrap_or_default().trim().to_owned();
-        event.input = event.field(&profile.fields.input).map(unpacked).unwrap_or_default();
+        let given = profile.fields.input.iter().find(|name| at(&event.raw, name).is_some_and(|value| !value.is_null()));
+        event.packed = given.is_some_and(|name| profile.fields.packed.contains(name));
+        let input = given.and_then(|name| at(&event.raw, name));
+        event.input = input.map(|input| if event.packed { unpacked(input) } else { input.clone() }).unwrap_or_default();
         if let Some(arguments) = event.marked().cloned() {
             event.input = arguments;
         }
@@ -142,6 +148,12 @@ impl Event {
     fn tools(&self) -> &'static Tools {
         let own = &self.host.profile().tools;
         if own.know(&self.tool) { own } else { &Host::Generic.profile().tools }
+    }
+
+    /// The lists of tools that are harmless, or whose results are. Only the host's own file counts: a server may offer a
+    /// tool that is called like one of another host.
+    fn listed(&self) -> &'static Tools {
+        &self.host.profile().tools
     }
 
     /// Whether the tool is one of these tools of the host. A server may call its tool whatever it likes.
@@ -245,13 +257,15 @@ impl Event {
     }
 
     /// Whether the user has written the prompt. An empty one, or one that begins with a tag, was written by the host or a
-    /// timer.
+    /// timer, and one to a subagent by the agent.
     #[must_use]
     pub fn is_the_users(&self) -> bool {
         let prompt = self.prompt().trim_start();
         let users = &self.host.profile().prompters.users;
         let named = self.text(&self.fields().prompter).is_none_or(|who| users.iter().any(|user| user == who));
-        named && !prompt.is_empty() && !prompt.starts_with('<')
+        // what an agent tells its subagent
+        let subagent = self.field(&self.fields().subagent).is_some();
+        named && !subagent && !prompt.is_empty() && !prompt.starts_with('<')
     }
 
     /// The answer for a verdict. `says_allow`: print an explicit allow, which overrides the host's own permissions.
@@ -297,13 +311,13 @@ impl Event {
     /// Whether the call runs a subagent, whose calls reach the hook, too.
     #[must_use]
     pub fn starts_agent(&self) -> bool {
-        self.is_one_of(&self.tools().agents)
+        self.is_one_of(&self.listed().agents)
     }
 
     /// Who may have written the result of the call; `None` if the tool returns only what the agent itself has written.
     #[must_use]
     pub fn author(&self) -> Option<Author> {
-        match self.is_one_of(&self.tools().own) {
+        match self.is_one_of(&self.listed().own) {
             true => None,
             false if self.foreign() => Some(Author::Anyone),
             false => Some(Author::User),
@@ -313,7 +327,7 @@ impl Event {
     /// What the call has returned to the agent; `None` if the tool returns only what the agent itself has written.
     #[must_use]
     pub fn returned(&self) -> Option<Returned> {
-        if self.is_one_of(&self.tools().own) {
+        if self.is_one_of(&self.listed().own) {
             return None;
         }
         let both = [self.field(&self.fields().result), self.field(&self.fields().error)];
@@ -367,5 +381,5 @@ fn first(text: &str, most: usize) -> &str {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests;

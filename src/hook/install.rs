@@ -10,6 +10,7 @@
 use super::Host;
 use super::profile::Install;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 /// What stands for the command line in the file of a host.
 const COMMAND: &str = "COMMAND";
@@ -114,7 +115,8 @@ pub fn closed(host: Host, command: &str) -> String {
         "out=$(timeout -k {KILL_S} {limit} {command}); rc=$?; case $rc:$out in 0:|0:{{*}}) printf %s \"$out\";; 2:*) {blocked};; \
          *) cat >/dev/null; {failed};; esac"
     );
-    format!("sh -c '{}'", script.replace('\'', "'\\''"))
+    let or = if host.profile().install.as_ref().is_some_and(|install| install.or_block) { " || exit 2" } else { "" };
+    format!("sh -c '{}'{or}", script.replace('\'', "'\\''"))
 }
 
 /// The settings with exactly one entry for the hook; a former entry is replaced. `command`: the whole shell line, from
@@ -255,6 +257,9 @@ pub fn doubts(host: Host, settings: &str) -> Vec<String> {
             found.push(what.to_owned());
         }
     }
+    // once for all events
+    let mut seen = BTreeSet::new();
+    found.retain(|doubt| seen.insert(doubt.clone()));
     found
 }
 

@@ -72,6 +72,8 @@ pub(crate) struct Fields {
     pub cwd: Vec<String>,
     pub tool: Vec<String>,
     pub input: Vec<String>,
+    /// Those of them that may be a text with JSON in it, or hold such texts.
+    pub packed: Vec<String>,
     /// What the call has returned.
     pub result: Vec<String>,
     /// Error text of a failed call.
@@ -79,6 +81,8 @@ pub(crate) struct Fields {
     pub prompt: Vec<String>,
     /// Who has written the prompt.
     pub prompter: Vec<String>,
+    /// Fields that only events of a subagent have.
+    pub subagent: Vec<String>,
     /// The whole request of the user.
     pub request: Vec<String>,
     /// Path of the host's transcript.
@@ -122,7 +126,8 @@ pub(crate) struct Tools {
     pub typed: String,
     /// They run code of a language.
     pub code: BTreeMap<String, Code>,
-    /// They fetch the URL in this argument, all URLs in its text, or those of a list.
+    /// They fetch the URL in this argument, all URLs in its text, or those of a list; several names for the argument are
+    /// separated by spaces.
     pub fetches: BTreeMap<String, String>,
     /// They apply a patch, from one of these arguments or as their whole input.
     pub patches: BTreeMap<String, Vec<String>>,
@@ -230,6 +235,9 @@ pub(crate) struct Install {
     /// The paths above are folders, and each event is a script in them.
     #[serde(default)]
     pub scripts: bool,
+    /// The host's own shell blocks the call if it cannot start the command at all.
+    #[serde(default)]
+    pub or_block: bool,
     /// The file is a plugin of our own.
     #[serde(default)]
     pub plugin: bool,

@@ -64,6 +64,11 @@ pub struct Who<'a> {
     pub home: &'a str,
 }
 
+/// What cannot be read: the source of a language, or what a description says.
+fn source_of(language: &str) -> String {
+    if language.contains(' ') { language.to_owned() } else { format!("{language} source") }
+}
+
 /// The effects of an action. An action that no parser covers is unknown.
 #[must_use]
 pub fn extract_effects(action: &Action, who: Who<'_>, around: &dyn FileSource) -> Reading {
@@ -80,7 +85,7 @@ pub fn extract_effects(action: &Action, who: Who<'_>, around: &dyn FileSource) -
                 let language = if language.starts_with("py") { "python" } else { "bash" };
                 shell::read_source(language, source, who.name, who.home, who.home, around)
             }
-            _ => unknown(Cause::Language, &format!("{language} source"), action.kind()),
+            _ => unknown(Cause::Language, &source_of(language), action.kind()),
         },
         Action::Message { .. } => {
             let effect = Effect::new(Verb::Answer, Target::Named(Kind::User, "user".to_owned()), action.kind());

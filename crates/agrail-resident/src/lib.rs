@@ -13,7 +13,8 @@
 //! This crate is apart from the engine because the program that hosts start is made of it alone: it must start in well
 //! under a millisecond.
 //!
-//! An agent that can run any code as this user can also replace the program: the socket is no weaker than that.
+//! A process of the same account can be made to look like the guard. It could also change the user's own settings of the
+//! guard; where these belong to someone else (`--config`), no resident guard is asked.
 
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use sha2::{Digest, Sha256};
@@ -45,11 +46,15 @@ const STARTS: Duration = Duration::from_secs(5);
 /// Longest path of a Unix socket, in bytes.
 const SOCKET: usize = 100;
 /// Variables of the environment that decisions may depend on: names, and prefixes that end with `_`.
-const VARIABLES: [&str; 12] = [
+pub const VARIABLES: [&str; 16] = [
     "AGRAIL_",
     "XDG_",
     "CLAUDE_CONFIG_DIR",
     "CODEX_HOME",
+    "COPILOT_HOME",
+    "CRUSH_GLOBAL_CONFIG",
+    "GEMINI_CLI_HOME",
+    "QWEN_HOME",
     "HOME",
     "USER",
     "TMPDIR",
@@ -108,6 +113,9 @@ impl Place {
         for (name, value) in &variables {
             part(name.as_bytes());
             part(value.as_bytes());
+        }
+        if named(words, &variables).any(|file| is_foreign(Path::new(&file))) {
+            return Ok(None);
         }
         if is_relative(words, &variables) {
             part(std::env::current_dir()?.as_os_str().as_bytes());
@@ -277,6 +285,21 @@ fn counts(name: &OsString) -> bool {
         Some(_) => name.starts_with(known),
         None => name == *known,
     })
+}
+
+/// The configuration files that the command line and the environment name.
+fn named<'w>(words: &'w [OsString], variables: &'w [(OsString, OsString)]) -> impl Iterator<Item = OsString> + 'w {
+    let apart =
+        words.iter().zip(words.iter().skip(1)).filter(|(word, _)| *word == "--config").map(|(_, file)| file.clone());
+    let joined = words.iter().filter_map(|word| Some(word.to_str()?.strip_prefix("--config=")?.into()));
+    let set = variables.iter().filter(|(name, _)| name == "AGRAIL_CONFIG").map(|(_, file)| file.clone());
+    apart.chain(joined).chain(set)
+}
+
+/// Whether a file belongs to another account.
+fn is_foreign(file: &Path) -> bool {
+    let owner = std::fs::metadata(file).map(|found| found.uid());
+    owner.is_ok_and(|owner| owner != rustix::process::geteuid().as_raw() && file != Path::new("/dev/null"))
 }
 
 /// Whether settings may name files relative to the working directory.

@@ -172,7 +172,9 @@ async fn talk(stream: &mut UnixStream, desk: &Desk) -> Result<()> {
     }
     let event = tokio::time::timeout(SENDS, received(stream)).await.context("the event came too slowly")??;
     stream.write_all(&[TAKEN]).await?;
-    let agrail::hook::Answer { code, stdout, stderr } = desk.answer(event).await;
+    // without an answer, the hook decides by itself
+    let limit = Duration::from_secs(desk.args.timeout);
+    let agrail::hook::Answer { code, stdout, stderr } = tokio::time::timeout(limit, desk.answer(event)).await?;
     stream.write_all(&Reply { code, stdout, stderr }.bytes()).await?;
     Ok(())
 }

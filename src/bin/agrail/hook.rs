@@ -10,6 +10,7 @@ use agrail::hook::{Answer, Event, HookTarget, Host, Kind, MOST_BYTES, decide, no
 use agrail::machine::Environment;
 use agrail::session::{Author, Sessions};
 use anyhow::{Result, anyhow};
+use clap::builder::{PossibleValuesParser as HostParser, TypedValueParser as _};
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -35,7 +36,8 @@ static LIMIT: AtomicU64 = AtomicU64::new(WATCHDOG);
 #[derive(Debug, Clone, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// claude-code, codex, or generic (any host that blocks on exit code 2).
+    /// The coding agent; generic: any that blocks on exit code 2.
+    #[arg(value_parser = HostParser::new(Host::ALL.iter().map(|host| host.name())).try_map(|name| name.parse::<Host>()))]
     host: Host,
     /// Account that the agent acts for; default: yours.
     #[arg(long, value_name = "NAME")]
@@ -48,7 +50,7 @@ pub struct Args {
     shadow: bool,
     /// Block a call that is undecided after this many seconds; must be less than the host's timeout.
     #[arg(long, value_name = "SECONDS", default_value_t = WATCHDOG, value_parser = clap::value_parser!(u64).range(1..=110))]
-    timeout: u64,
+    pub timeout: u64,
     /// After the answer, start a resident guard for the next events.
     #[arg(long, hide = true)]
     resident: bool,
@@ -93,7 +95,7 @@ pub fn guarded(answer: impl FnOnce() -> ExitCode) -> ExitCode {
 
 /// A guard with its sessions, for any number of events of one command line.
 pub struct Desk {
-    args: Args,
+    pub args: Args,
     pub config: Config,
     guard: Guard,
     sessions: Sessions,

@@ -9,7 +9,7 @@ use crate::action::Action;
 use crate::effect::tool_call::class;
 use crate::effect::{self, Verb, Who};
 use crate::hook::patch;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ impl Event {
     /// [`EventError::Field`] if an argument that the tool requires is missing or has the wrong form.
     pub fn actions(&self) -> Result<Vec<Action>, EventError> {
         let (tool, tools) = (self.tool(), self.tools());
-        if self.is_one_of(&tools.conversation) {
+        if self.is_one_of(&self.listed().conversation) {
             return Ok(Vec::new());
         }
         if self.is_one_of(&tools.shells) {
@@ -40,9 +40,6 @@ impl Event {
             let server = Some(server).filter(|server| !server.is_empty());
             return Ok(vec![Action::ToolCall { server, tool, arguments }]);
         }
-        if let Some(patch) = self.disguised_patch() {
-            return self.patched(patch);
-        }
         if let Some(code) = tools.code.get(tool) {
             let source = match code.argument.is_empty() {
                 true => self.input.to_string(),
@@ -50,20 +47,28 @@ impl Event {
             };
             return Ok(vec![Action::Code { language: code.language.clone(), source }]);
         }
-        if let Some(argument) = tools.fetches.get(tool) {
-            return self.fetch(argument);
+        if let Some(arguments) = tools.fetches.get(tool) {
+            let given = arguments.split(' ').find(|argument| self.input.get(argument).is_some());
+            return self.fetch(given.unwrap_or(arguments));
         }
         if let Some(arguments) = tools.patches.get(tool) {
             let text = one(&self.input, arguments).and_then(command);
             let text = text.or_else(|| self.input.as_str().map(str::to_owned)).ok_or_else(|| self.lacks("patch"))?;
             return self.patched(&text);
         }
+        if let Some(patch) = self.disguised_patch() {
+            return self.patched(patch);
+        }
         if let Some(argument) = tools.needs.get(tool)
             && self.needed(argument)?.trim().is_empty()
         {
             return Err(self.lacks(argument));
         }
-        let mut input = self.input.clone();
+        let mut input = match &self.input {
+            Value::Array(_) | Value::String(_) if tools.like.contains_key(tool) => json!({"paths": self.input}),
+            Value::Object(_) | Value::Null => self.input.clone(),
+            _ => return Err(self.lacks("arguments")),
+        };
         for (own, usual) in tools.renames.iter().filter(|_| tools.like.contains_key(tool)) {
             if let Some(fields) = input.as_object_mut()
                 && let Some(value) = fields.shift_remove(own)
@@ -74,18 +79,27 @@ impl Event {
         let mode = tools.modes.get(tool).and_then(|argument| input.as_object_mut()?.shift_remove(argument));
         let like = mode.as_ref().and_then(Value::as_str).and_then(|mode| tools.like.get(&format!("{tool} {mode}")));
         let name = like.or_else(|| tools.like.get(tool)).map_or(tool, String::as_str);
-        Ok(vec![self.own(name, &input)?])
+        let mut actions: Vec<Action> = self.remote().map(|url| Action::Fetch { url: url.to_owned() }).collect();
+        actions.push(self.own(name, &input)?);
+        Ok(actions)
     }
 
-    /// A patch as the whole input, or in a call of another tool that names no file: so do hosts that know several names
-    /// for one tool.
+    /// A patch that is all the input of a tool that edits files: so do hosts that know several names for one tool.
     fn disguised_patch(&self) -> Option<&str> {
-        let tools = self.tools();
-        let named = tools.paths.iter().any(|path| self.input.get(path).is_some());
-        let whole = self.input.as_str();
-        let within = || ["input", "patch"].iter().find_map(|key| self.input.get(*key)?.as_str()).filter(|_| !named);
-        let patch = whole.or_else(within).filter(|text| text.trim_start().starts_with(PATCH))?;
-        (!tools.patches.contains_key(self.tool())).then_some(patch)
+        let tool = self.tools().like.get(self.tool()).map_or(self.tool(), String::as_str);
+        let alone = |fields: &'_ Map<String, Value>| fields.len() == 1;
+        let within = || {
+            let fields = self.input.as_object().filter(|fields| alone(fields))?;
+            ["input", "patch"].iter().find_map(|key| fields.get(*key)?.as_str())
+        };
+        let patch = self.input.as_str().or_else(within)?;
+        (matches!(tool, "Edit" | "Write") && patch.trim_start().starts_with(PATCH)).then_some(patch)
+    }
+
+    /// Addresses where the tool takes paths.
+    fn remote(&self) -> impl Iterator<Item = &str> {
+        let paths = self.tools().paths.iter().filter_map(|key| self.input.get(key)?.as_str());
+        paths.filter(|path| path.contains("://") && !path.to_ascii_lowercase().starts_with("file:"))
     }
 
     fn lacks(&self, field: &'static str) -> EventError {
@@ -127,21 +141,29 @@ impl Event {
         let bare = Some(&self.input).filter(|input| lists && (input.is_array() || input.is_string()));
         if let Some(lines) = bare.or_else(|| one(&self.input, &tools.commands)) {
             let run = |line: &Value| command(line).map(|command| Action::Shell { command, cwd: cwd.clone() });
-            let actions: Option<Vec<Action>> = match unpacked(lines) {
+            let lines = if self.packed { unpacked(lines) } else { lines.clone() };
+            let actions: Option<Vec<Action>> = match lines {
                 Value::Array(lines) => lines.iter().map(run).collect(),
                 line => run(&line).map(|action| vec![action]),
             };
             return actions.filter(|actions| !actions.is_empty()).ok_or_else(|| self.lacks("commands"));
         }
-        let command = one(&self.input, &tools.command).and_then(command).ok_or_else(|| self.lacks("command"))?;
-        let types = self.input.get(&tools.typed).and_then(Value::as_bool) == Some(true);
-        if types && command.is_empty() {
-            return Ok(Vec::new());
-        }
-        if let Some(patch) = command.strip_prefix("'apply_patch' ").or_else(|| command.strip_prefix("apply_patch ")) {
+        let given = one(&self.input, &tools.command).ok_or_else(|| self.lacks("command"))?;
+        // the host runs this itself; a text would go to a shell, which may do more
+        if let Some([Value::String(program), Value::String(patch)]) = given.as_array().map(Vec::as_slice)
+            && program == "apply_patch"
+        {
             return self.patched(patch);
         }
-        Ok(vec![Action::Shell { command, cwd }])
+        // a program whose arguments stand beside it
+        let apart = given.is_string() && self.input.get("args").is_some_and(|words| !words.is_null());
+        let command = command(if apart { &self.input } else { given }).ok_or_else(|| self.lacks("command"))?;
+        let types = self.input.get(&tools.typed).and_then(Value::as_bool) == Some(true);
+        Ok(match types {
+            true if is_key(&command) => Vec::new(),
+            true => vec![Action::Code { language: "text typed into a running program".to_owned(), source: command }],
+            false => vec![Action::Shell { command, cwd }],
+        })
     }
 
     /// A call that fetches a URL, or all URLs in a text.
@@ -217,7 +239,7 @@ impl Event {
     /// cannot be determined.
     #[must_use]
     pub fn foreign(&self) -> bool {
-        if self.is_one_of(&self.tools().local) {
+        if self.is_one_of(&self.listed().local) && self.remote().next().is_none() {
             return false;
         }
         let Ok(actions) = self.actions() else { return true };
@@ -245,6 +267,12 @@ fn one<'a>(input: &'a Value, names: &[String]) -> Option<&'a Value> {
     let mut found = names.iter().filter_map(|name| input.get(name)).filter(|value| !value.is_null());
     let first = found.next();
     first.filter(|_| found.next().is_none())
+}
+
+/// Whether a typed text is the name of a key, or nothing.
+fn is_key(text: &str) -> bool {
+    const KEYS: [&str; 11] = ["UP", "DOWN", "LEFT", "RIGHT", "HOME", "END", "PGUP", "PGDN", "TAB", "ESC", "BS"];
+    text.is_empty() || KEYS.contains(&text) || text.strip_prefix("C-").is_some_and(|key| key.len() == 1)
 }
 
 /// Makes a relative path absolute, below `cwd`. `sure`: the text is a path even if it does not look like one.
