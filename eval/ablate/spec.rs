@@ -79,7 +79,7 @@ pub struct Arm {
     #[serde(default = "universal")]
     pub criteria: String,
     /// Family of actions whose examples this arm leaves out of its prompts: the family of the cases, so that the model is
-    /// not measured on what it was shown.
+    /// not tested on examples that it has seen.
     #[serde(default)]
     pub leave_out: Option<String>,
     /// Share of the model's replies that are damaged, 0..=1.

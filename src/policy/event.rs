@@ -7,6 +7,7 @@
 //! 3. A policy that cannot be evaluated makes the event unknown, which asks.
 
 use super::load::PolicyError;
+use super::request::RequestError;
 use super::{Policies, Rule, Screener, check_of, filled};
 use crate::check::{Check, Evidence, Finding, Outcome, Source as Answered, Stage};
 use cedar_policy::{
@@ -158,7 +159,11 @@ impl Screener<'_> {
 
     /// The policies that forbid one event, and those that could not be evaluated.
     fn event<'p>(&self, policies: &'p Policies, event: &EventFacts) -> (Vec<&'p Rule>, Vec<String>) {
-        let request = self.who.as_ref().map_err(ToString::to_string).and_then(|who| event_request(who, event));
+        let request = self
+            .who
+            .as_ref()
+            .map_err(ToString::to_string)
+            .and_then(|who| event_request(who, event).map_err(|error| error.to_string()));
         let (request, entities) = match request {
             Ok(request) => request,
             Err(problem) => return (Vec::new(), vec![problem]),
@@ -182,13 +187,23 @@ impl Screener<'_> {
     }
 }
 
+/// Why an event is no Cedar request.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EventError {
+    #[error("there is no kind of event '{0}'; use {kinds}", kinds = FAMILIES.join(", "))]
+    Family(String),
+    #[error("the policy request about an event could not be built: {0}")]
+    Request(#[from] RequestError),
+}
+
 /// One event as a Cedar request.
-pub(super) fn event_request(who: &Entity, event: &EventFacts) -> Result<(Request, Entities), String> {
-    let problem =
-        |error: &dyn std::fmt::Display| format!("the policy request about an event could not be built: {error}");
-    let uid = |text: String| text.parse::<EntityUid>().map_err(|error| problem(&error));
+///
+/// # Errors
+/// [`EventError`]
+pub(super) fn event_request(who: &Entity, event: &EventFacts) -> Result<(Request, Entities), EventError> {
+    let uid = |text: String| text.parse::<EntityUid>().map_err(|error| RequestError::Name(Box::new(error)));
     if !FAMILIES.contains(&event.family.as_str()) {
-        return Err(problem(&format!("there is no kind of event '{}'; use {}", event.family, FAMILIES.join(", "))));
+        return Err(EventError::Family(event.family.clone()));
     }
     let facts = Value::new_set(event.facts.iter().map(|fact| Value::new_string(fact.clone())));
     let pairs = [
@@ -198,9 +213,11 @@ pub(super) fn event_request(who: &Entity, event: &EventFacts) -> Result<(Request
         ("more", Value::new_bool(event.more)),
     ];
     let pairs = pairs.map(|(name, value)| (name.to_owned(), value));
-    let context = Context::from_pairs(pairs).map_err(|error| problem(&error))?;
+    let context = Context::from_pairs(pairs).map_err(|error| RequestError::Context(Box::new(error)))?;
     let (action, resource) = (uid(format!("Action::\"{EVENT}\""))?, uid(format!("Event::\"{}\"", event.family))?);
-    let request = Request::new(who.uid(), action, resource, context, None).map_err(|error| problem(&error))?;
-    let entities = Entities::from_entities([who.clone()], None).map_err(|error| problem(&error))?;
+    let request = Request::new(who.uid(), action, resource, context, None)
+        .map_err(|error| RequestError::Request(Box::new(error)))?;
+    let entities =
+        Entities::from_entities([who.clone()], None).map_err(|error| RequestError::Entities(Box::new(error)))?;
     Ok((request, entities))
 }

@@ -61,7 +61,7 @@ impl Example {
                 Ok(screener.screen(effect))
             }
             (None, Some(event)) => {
-                event::event_request(&who, event)?;
+                event::event_request(&who, event).map_err(|error| error.to_string())?;
                 event.facts.iter().try_for_each(|text| fact(text)).map_err(|error| error.to_string())?;
                 // files may be written apart from each other, so only the policies beside the example count
                 Ok(screener.screen_events(std::iter::once(event.clone()), Some(file)))

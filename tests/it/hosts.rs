@@ -199,3 +199,18 @@ fn the_hook_of_each_host_is_installed_asked_and_removed() {
         assert!(code == 0 && !file.exists(), "{name}: {said}{err}");
     }
 }
+
+#[test]
+fn settings_that_were_there_before_come_back_to_the_byte() {
+    let agrail = env!("CARGO_BIN_EXE_agrail");
+    for before in ["{\"model\":\"x\",   \"env\": {\"A\": \"1\"}}", "{}"] {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join(".claude/settings.json");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, before).unwrap();
+        assert_eq!(run(place.path(), &format!("{agrail} install claude-code"), "").0, 0);
+        assert_ne!(std::fs::read_to_string(&file).unwrap(), before);
+        assert_eq!(run(place.path(), &format!("{agrail} install claude-code --uninstall"), "").0, 0);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+    }
+}

@@ -165,7 +165,7 @@ fn changes(args: &Args, host: Host, scope: Scope, command: &str) -> Result<Vec<C
         let had = !installed(host, &before).with_context(about)?.is_empty();
         let after = match (args.uninstall, had) {
             (true, false) => Some(before.clone()),
-            (true, true) => without_hook(host, &before)?,
+            (true, true) => restored(&file, without_hook(host, &before)?),
             (false, _) => Some(with_hook(host, &before, command).with_context(about)?),
         };
         if host == Host::Codex {
@@ -175,6 +175,21 @@ fn changes(args: &Args, host: Host, scope: Scope, command: &str) -> Result<Vec<C
         changes.insert(0, Change { file, before, after, keep: !args.uninstall && !had, script });
     }
     Ok(changes)
+}
+
+/// The old file as it was, if what is left says the same; a file that was there before is not removed.
+fn restored(file: &Path, left: Option<String>) -> Option<String> {
+    let Ok(kept) = std::fs::read_to_string(backup(file)) else { return left };
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+    let now = left.clone().unwrap_or_else(|| "{}".to_owned());
+    let same = json(&kept).is_some_and(|kept| Some(kept) == json(&now));
+    if same { Some(kept) } else { Some(now) }
+}
+
+/// Where the old file is kept.
+fn backup(file: &Path) -> PathBuf {
+    let name = file.file_name().and_then(|name| name.to_str()).unwrap_or("settings");
+    file.with_file_name(format!("{name}.before-agrail"))
 }
 
 /// The change that Codex needs beside its hooks: trust in the user's configuration, or, for the machine, a requirement
@@ -237,8 +252,7 @@ fn written(change: &Change, after: &str) -> Result<Option<PathBuf>> {
     let folder = target.parent().context("the settings file has no parent folder")?;
     let mut kept = None;
     if change.keep && !change.before.is_empty() {
-        let name = target.file_name().and_then(|name| name.to_str()).unwrap_or("settings");
-        let backup = target.with_file_name(format!("{name}.before-agrail"));
+        let backup = backup(&target);
         std::fs::copy(&target, &backup).with_context(|| format!("cannot keep the old file as {}", backup.display()))?;
         kept = Some(backup);
     }

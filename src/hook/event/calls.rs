@@ -28,6 +28,9 @@ impl Event {
         if self.is_one_of(&self.listed().conversation) {
             return Ok(Vec::new());
         }
+        if self.has_twins() {
+            return Err(self.lacks("arguments"));
+        }
         if self.is_one_of(&tools.shells) {
             return self.shell();
         }
@@ -94,6 +97,13 @@ impl Event {
         };
         let patch = self.input.as_str().or_else(within)?;
         (matches!(tool, "Edit" | "Write") && patch.trim_start().starts_with(PATCH)).then_some(patch)
+    }
+
+    /// Whether two arguments differ only in case: some hosts take either for the other.
+    fn has_twins(&self) -> bool {
+        let keys = self.input.as_object().into_iter().flat_map(|fields| fields.keys());
+        let mut seen = BTreeSet::new();
+        keys.into_iter().any(|key| !seen.insert(key.to_lowercase()))
     }
 
     /// Addresses where the tool takes paths.

@@ -206,6 +206,18 @@ fn an_address_in_the_place_of_a_path_is_fetched() {
 }
 
 #[test]
+fn arguments_that_differ_only_in_case_are_refused() {
+    let call = |tool: &str, input: Value| {
+        let event = json!({"event": "PreToolUse", "cwd": "/p", "tool_name": tool, "tool_input": input});
+        of(Host::Crush, &event).actions()
+    };
+    assert!(call("bash", json!({"command": "ls", "Command": "rm -rf ~"})).is_err());
+    assert!(call("bash", json!({"Command": "rm -rf ~"})).is_err());
+    assert!(call("mcp_x_y", json!({"path": "a", "PATH": "b"})).is_err());
+    assert!(call("bash", json!({"command": "ls", "working_dir": "/p"})).is_ok());
+}
+
+#[test]
 fn typed_text_is_no_command_of_a_shell() {
     let typed = |text: &str| {
         let event = json!({"event_type": "PreToolUse", "working_dir": "/p", "tool_name": "terminal",
