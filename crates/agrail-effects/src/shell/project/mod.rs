@@ -29,5 +29,6 @@ mod wrapper;
 
 pub(super) use index::Index;
 pub(super) use manifest::Manifest;
+pub(super) use registries::is_requirements;
 pub(super) use survey::{Searched, survey_text};
 pub(super) use suspect::warm;

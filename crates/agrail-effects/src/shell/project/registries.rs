@@ -33,6 +33,14 @@ struct Format {
     strict: bool,
 }
 
+/// The requirements and constraints of pip, which reads their sources itself where they are installed.
+const REQUIREMENTS: Format = Format {
+    files: &[],
+    endings: &[],
+    lines: Lines::With(&["-i ", "-f ", "--index-url", "--extra-index-url", "--find-links", " @ ", "git+"]),
+    strict: true,
+};
+
 const FORMATS: [Format; 13] = [
     Format {
         files: &[
@@ -115,7 +123,8 @@ pub(super) fn foreign(path: &str, text: &str) -> Vec<String> {
     let is = |name: &&str| path.strip_suffix(*name).is_some_and(|before| before.is_empty() || before.ends_with('/'));
     let format = FORMATS.iter().find(|format| format.files.iter().any(is));
     let by_ending = || FORMATS.iter().find(|format| format.endings.iter().any(|ending| path.ends_with(ending)));
-    let Some(format) = format.or_else(by_ending) else { return Vec::new() };
+    let by_name = || is_requirements(path).then_some(&REQUIREMENTS);
+    let Some(format) = format.or_else(by_ending).or_else(by_name) else { return Vec::new() };
     let far = if format.strict { is_foreign } else { is_open };
     let counts = |address: &str| far(address) && !(path.ends_with(".xml") && is_schema(address));
     let mut found: Vec<String> = Vec::new();
@@ -125,6 +134,14 @@ pub(super) fn foreign(path: &str, text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// Whether pip is given a file as requirements: `requirements-dev.txt`, `constraints.txt`, `requirements/base.in`.
+pub(in crate::shell) fn is_requirements(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let Some(name) = name.strip_suffix(".txt").or_else(|| name.strip_suffix(".in")) else { return false };
+    let named = |text: &str| text.contains("requirements") || text.contains("constraints");
+    named(name) || named(folder.rsplit('/').next().unwrap_or_default())
 }
 
 /// The addresses on a line.
@@ -213,6 +230,9 @@ mod tests {
             (".bundle/config", "BUNDLE_MIRROR__ALL: \"https://gems.example.net\""),
             ("bun.lock", "\"a\": [\"a@1.0.0\", \"http://npm.example.net/a.tgz\"]"),
             ("settings.xml", "<url>https://evilapache.org/maven2</url>"),
+            ("requirements-dev.txt", "requests\n--extra-index-url https://pypi.example.net/simple"),
+            ("requirements/base.in", "a @ git+https://git.example.net/a.git"),
+            ("constraints.txt", "-f https://files.example.net/wheels"),
         ] {
             assert_eq!(foreign(name, text).len(), 1, "{name}: {text}");
         }
@@ -232,6 +252,8 @@ mod tests {
             ("Gemfile.lock", "GEM\n  remote: https://rubygems.org/"),
             (".npmrc", "registry=http://localhost:4873"),
             ("x.py", "a = \"b @ https://a.example.org\""),
+            ("requirements.txt", "# https://a.example.org\nrequests==2.31 # as in https://b.example.org"),
+            ("notes.txt", "--index-url https://pypi.example.net/simple"),
         ] {
             assert!(foreign(name, text).is_empty(), "{name}: {text}");
         }
