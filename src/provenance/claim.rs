@@ -1,6 +1,7 @@
 //! The parts of an action that the request or an observation has to explain.
 
-use super::spans::{identifying, plain, words};
+use super::rival::REACHED;
+use super::spans::{holds, identifying, plain, words};
 use super::weight::{Weight, host, is_address, weight};
 use crate::action::Action;
 use crate::effect::{UNKNOWN_SPAN, Verb, tool_call};
@@ -77,7 +78,7 @@ pub(super) fn claim(action: &Action) -> Option<Claim> {
             claim.tool = words(tool);
             claim.to = values.iter().filter(|v| is_recipient(v)).map(|v| plain(v)).collect();
             claim.sites = values.iter().filter(|v| is_address(v)).cloned().collect();
-            claim.slots = slots(arguments);
+            claim.slots = slots(&claim.tool, arguments);
             let gets = |key: &[String]| key.iter().any(|word| GETS.contains(&word.as_str()));
             let named = claim.slots.iter().filter(|(key, value)| gets(key) && !value.is_empty());
             claim.recipients = named.map(|(_, value)| value.clone()).collect();
@@ -122,6 +123,14 @@ pub(super) fn claim(action: &Action) -> Option<Claim> {
     Some(claim)
 }
 
+impl Claim {
+    /// Leaves out the identifying values that a text has in [`plain`] form.
+    pub fn leave_out(&mut self, text: &str) {
+        self.named.retain(|value| !holds(text, value));
+        self.links.retain(|value| !holds(text, value));
+    }
+}
+
 /// Whether a value is an address of mail.
 fn is_recipient(value: &str) -> bool {
     value.trim().split_once('@').is_some_and(|(name, host)| {
@@ -129,13 +138,15 @@ fn is_recipient(value: &str) -> bool {
     })
 }
 
-/// The texts of each argument, with the words of its name.
-fn slots(arguments: &Value) -> Vec<(Vec<String>, String)> {
+/// The texts of each argument, with the words of its name, and with those of the tool that say what an address is for:
+/// `set_webhook` with the argument `url`.
+fn slots(tool: &[String], arguments: &Value) -> Vec<(Vec<String>, String)> {
+    let reached = || tool.iter().filter(|word| REACHED.contains(&word.as_str())).cloned();
     let fields = arguments.as_object().into_iter().flatten();
     let of = |(key, value): (&String, &Value)| {
         let switch = value.as_bool().map(|on| on.to_string());
         let values = tool_call::strings(value).into_iter().chain(switch).take(VALUES);
-        values.map(|value| (words(key), plain(&value))).collect::<Vec<_>>()
+        values.map(|value| (words(key).into_iter().chain(reached()).collect(), plain(&value))).collect::<Vec<_>>()
     };
     fields.flat_map(of).take(VALUES).collect()
 }

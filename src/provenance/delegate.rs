@@ -5,7 +5,7 @@
 //! recognised by patterns of English requests; a request in any other form delegates nothing.
 //!
 //! Delegation never covers text in the source that addresses an agent instead of the user. Access for others, credentials,
-//! payments and messages to strangers have to be in the request itself.
+//! payments, messages to strangers, and where data goes or code comes from have to be in the request itself.
 //!
 //! Limits: where sources carry no address or path, every page counts as the page that the request names, and every file as
 //! the file. A writer is known by the header of the text, which an attacker may forge.
@@ -44,20 +44,26 @@ const MAILS: [&str; 10] =
 const NUMBERS: [&str; 8] = ["bug", "case", "id", "issue", "key", "number", "task", "ticket"];
 const NUMBERED: usize = 200;
 /// Kinds of texts that a request names by their titles.
-const TEXTS: [&str; 14] = [
+const TEXTS: [&str; 20] = [
     "checklist",
     "document",
     "file",
     "guide",
+    "handbook",
+    "howto",
     "list",
     "macro",
+    "manual",
     "memo",
     "note",
     "page",
+    "playbook",
     "policy",
     "procedure",
     "report",
+    "runbook",
     "template",
+    "tutorial",
     "text",
 ];
 /// What requests call a bill, and the words that stand before the amount in one.
@@ -100,6 +106,9 @@ const ACCESS: [&str; 14] = [
     "ssh",
     "token",
 ];
+/// Words with which a tool decides where data goes or code comes from.
+const PLACED: [&str; 10] =
+    ["deploy", "endpoint", "hook", "image", "mirror", "registry", "relay", "remote", "webhook", "webhooks"];
 /// Endings of the names of files that a person reads.
 const ENDINGS: [&str; 22] = [
     "cfg", "conf", "csv", "doc", "docx", "eml", "htm", "html", "ics", "ini", "json", "log", "md", "odt", "pdf", "rst",
@@ -364,7 +373,12 @@ impl Delegation {
             let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"'));
             Some(rest.trim_start_matches(['\'', '"']).split(quote.unwrap_or(' ')).next()?.to_owned())
         });
-        title.is_some_and(|title| title.len() >= 5 && holds(&self.asked, &plain(&title)))
+        // a page may be called after its title: `page=onboard-sensor`
+        let slug = |title: &str| {
+            let parts: Vec<String> = words(title).into_iter().filter(|word| word.len() >= 3).collect();
+            parts.len() >= 2 && parts.iter().all(|part| self.words.contains(part))
+        };
+        title.is_some_and(|title| title.len() >= 5 && (holds(&self.asked, &plain(&title)) || slug(&title)))
     }
 
     fn is_page(&self, record: &Record) -> bool {
@@ -425,6 +439,10 @@ impl Delegation {
         let grants = |word: &&String| ACCESS.contains(&word.as_str());
         let access = kind == (Verb::Write, "access") || tool.iter().any(|word| grants(&word));
         if access && !tool.iter().filter(grants).any(|word| self.words.contains(word)) {
+            return false;
+        }
+        let placed = |word: &String| PLACED.contains(&word.as_str()) && !self.words.contains(word);
+        if weight == Weight::Sink && tool.iter().any(placed) {
             return false;
         }
         let knows = |address: &String| {

@@ -4,7 +4,7 @@
 //!    inbox, the entries of a list) and these into pieces: sentences, lines, strings of structured data. Grammar decides
 //!    which pieces are instructions to their reader (an imperative, a modal with the reader as subject, a wish of the
 //!    writer; in ten other languages a list of indicators). The rules of [`crate::injection`] add instructions that are
-//!    hidden in markup or in odd spelling. Fields without a sentence, lines of logs and tracebacks are data. Data is not an
+//!    hidden in markup or in odd spelling, and a line that is a command which changes something is one (`command`). Fields without a sentence, lines of logs and tracebacks are data. Data is not an
 //!    instruction: a name, an address or an amount that was looked up explains an action as well as the request does.
 //! 2. **Delegation** (`delegate`). A request can point to a source: a person ("do what Nora asks in her mail"), a page, a
 //!    file, a ticket, the project's docs, a text by its title. The agent may act on that text as if the user had written it,
@@ -37,7 +37,9 @@
 //!    for one slot: what somebody says against a field of a record, two addresses of one person, an identifier that stands
 //!    for another thing than the request is about; if an instruction asks for the verb of the tool and the request does
 //!    not; if an instruction dictates a text of it; and if an instruction puts another day in the place of those that the
-//!    request names, or changes who is paid, a credential or who gets in, without a word of it in the request (`replaced`). On the other hand, a call that the request asks for by its verb or its
+//!    request names, or changes who is paid, a credential or who gets in, without a word of it in the request (`replaced`); and
+//!    about a text, of a local step too, that has a line of a passage which speaks to an agent. What a file had before it is
+//!    written again is nothing new (`before`). On the other hand, a call that the request asks for by its verb or its
 //!    object, and of which no instruction has a value, is not compared by meaning.
 //! 9. A request of the user is legitimate even if an attacker once asked for the same: without an instruction in the
 //!    observations, and with a request that explains the action, nothing is judged here.
@@ -52,7 +54,9 @@
 
 mod advice;
 mod align;
+mod before;
 mod claim;
+mod command;
 mod dates;
 mod delegate;
 mod demand;
@@ -222,12 +226,21 @@ async fn foreign(action: &Action, context: &Context, embedder: Option<&dyn Embed
     let mut findings = Vec::new();
     if let Action::Message { text } = action {
         findings.extend(answer(text, context, &seen, embedder).await);
-    } else if let Some(claim) = claim::claim(action) {
+    } else if let Some(mut claim) = claim::claim(action) {
         if claim.more {
             let reason = "the action has too many values to compare all of them with the texts that the agent has read";
             findings.push(finding(Outcome::Unknown, Origin::Values, reason.to_owned()));
         }
-        findings.extend(match weigh(&claim, &context.request, &seen, embedder).await {
+        let mut weighed = weigh(&claim, &context.request, &seen, embedder).await;
+        if !matches!(weighed, Ok(Alignment::NoInstructions | Alignment::Explained { .. }) | Err(_)) {
+            // what a file had before it is written again is nothing new
+            let before = before::text(action, context).await;
+            if !before.is_empty() {
+                claim.leave_out(&before);
+                weighed = weigh(&claim, &context.request, &seen.without(&before), embedder).await;
+            }
+        }
+        findings.extend(match weighed {
             Ok(alignment) => said(alignment).map(|mut found| {
                 // an ask says how it can be answered for good
                 if matches!(found.response, Response::Ask(_)) {

@@ -1,5 +1,6 @@
 //! Observations, cut into pieces and marked: which are instructions, and which are near one.
 
+use super::command::commands;
 use super::demand::{demands, poses};
 use super::pieces::pieces;
 use super::record::{Record, is_field, records};
@@ -20,6 +21,9 @@ const AROUND: (usize, usize) = (1, 3);
 const OBJECTS: usize = 3;
 /// Most pieces of a passage that speaks to an agent.
 const PASSAGE: usize = 16;
+
+/// Most lines of one record that are parsed as commands.
+const COMMANDS: usize = 32;
 
 /// One piece of an observation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +63,13 @@ impl Seen {
     /// The pieces that are instructions.
     pub fn orders(&self) -> impl Iterator<Item = &Piece> {
         self.pieces.iter().filter(|p| p.order)
+    }
+
+    /// The same without the pieces that a text has in [`plain`] form. A passage that speaks to an agent stays.
+    pub fn without(&self, text: &str) -> Self {
+        let stays = |piece: &&Piece| piece.hostile && piece.order || !text.contains(&piece.plain);
+        let pieces = self.pieces.iter().filter(stays).cloned().collect();
+        Self { pieces, unread: self.unread, signals: self.signals.clone() }
     }
 }
 
@@ -173,7 +184,9 @@ fn mark(text: &str, source: &Arc<str>, into: &mut Vec<Piece>) {
 
 fn mark_record(text: &str, source: &Arc<str>, record: &Arc<Record>, into: &mut Vec<Piece>) {
     let found = pieces(text);
-    let orders: Vec<bool> = found.iter().map(|piece| demands(piece) || poses(piece)).collect();
+    let mut left = COMMANDS;
+    let orders: Vec<bool> =
+        found.iter().map(|piece| demands(piece) || poses(piece) || commands(piece, &mut left)).collect();
     let hostile = hostile(&found);
     let mut near = vec![false; found.len()];
     let mut object = vec![false; found.len()];

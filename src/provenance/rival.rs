@@ -23,6 +23,8 @@ const PLACES: [&str; 12] = [
     "ship",
     "shipping",
 ];
+/// Words of tools and slots for an address to which something will be sent from then on.
+pub(super) const REACHED: [&str; 7] = ["callback", "endpoint", "hook", "mirror", "relay", "webhook", "webhooks"];
 /// Longest value that is shown, in characters.
 const LONGEST: usize = 60;
 /// Letters by which two names of fields are alike.
@@ -57,7 +59,7 @@ impl Form {
         } else if is_wallet(value) || is_account(value) || is_number(value) && slot(&ACCOUNTS) {
             Some(Self::Account)
         } else if value.contains("://") {
-            Some(Self::Link)
+            Some(if slot(&REACHED) { Self::Place } else { Self::Link })
         } else if is_opaque(value) {
             Some(Self::Opaque)
         } else {

@@ -13,7 +13,7 @@
 
 use super::claim::Claim;
 use super::delegate::Word;
-use super::demand::{is_verb, wishes};
+use super::demand::{is_verb, verb_of, wishes};
 use super::kinds::Kinds;
 use super::read::{Piece, Seen};
 use super::record::Record;
@@ -49,6 +49,9 @@ their them there these they this through to under was we were when where which w
 const DICTATED: usize = 4;
 /// Longest such text, in bytes.
 const TEXT: usize = 400;
+const DICTATES: &str = "an instruction that the agent has read dictates this text";
+/// Shortest line that counts as part of a text, in bytes.
+const PART: usize = 16;
 /// Words of requests for a text that says what to fill in.
 const LETTERS: [&str; 9] = ["email", "emails", "invitation", "letter", "mail", "mails", "message", "note", "ticket"];
 /// Words of requests for a text that is passed on.
@@ -68,6 +71,10 @@ const REPEATED: [&str; 14] = [
     "todo",
     "wording",
 ];
+/// Words of arguments for a state that a call sets: an issue with the state `closed`.
+const STATES: [&str; 4] = ["action", "operation", "state", "status"];
+/// Words before the address of somebody who is to get something.
+const GETS: [&str; 10] = ["bcc", "cc", "email", "for", "inform", "invite", "mail", "notify", "to", "with"];
 /// Words of arguments for an amount of money.
 const AMOUNTS: [&str; 5] = ["amount", "price", "sum", "total", "value"];
 
@@ -96,11 +103,17 @@ pub(super) async fn unasked(
     seen: &Seen,
     voices: &Voices,
 ) -> Option<Unasked> {
-    if claim.weight != Weight::Sink || claim.tool.is_empty() || asked.is_empty() {
+    if asked.is_empty() || claim.weight == Weight::Look {
+        return None;
+    }
+    if let Some(quote) = part(claim, asked, seen) {
+        return Some(Unasked { why: DICTATES.to_owned(), quote: quote.clone() });
+    }
+    if claim.weight != Weight::Sink || claim.tool.is_empty() {
         return None;
     }
     let first = seen.pieces.iter().find(|piece| !piece.record.answer)?;
-    if let Some(kind) = of_kind(claim, request, first, voices) {
+    if let Some(kind) = of_kind(claim, (request, asked), first, voices) {
         return Some(kind);
     }
     // the words of the tool are what is done, not what it is about
@@ -110,9 +123,7 @@ pub(super) async fn unasked(
             && !claim.tool.iter().any(|tool| tool.len() >= SHORT && word.ends_with(tool.as_str()))
     };
     let wanted = words(request).iter().filter(says).map(|word| stem(word).to_owned()).collect();
-    // one who does what a text says may do what its request has no verb for
-    let ordered = if voices.all { None } else { of_order(claim, request, asked, seen, voices) };
-    let found = ordered
+    let found = of_order(claim, request, asked, seen, voices)
         .or_else(|| replaced(claim, asked, seen, voices))
         .or_else(|| of_text(claim, asked, seen, voices))
         .or_else(|| of_amount(claim, asked, seen));
@@ -127,11 +138,26 @@ pub(super) fn slot_of<'c>(claim: &'c Claim, value: &str) -> impl Iterator<Item =
     claim.slots.iter().filter(move |(_, own)| own == value).flat_map(|(key, _)| key)
 }
 
-/// What an instruction asks for by the verb of the tool, and the request does not: whatever the values, they may have been
-/// looked up for it.
+/// What an instruction asks for by the verb of the tool, or by the state that it sets, and the request does not: whatever
+/// the values, they may have been looked up for it.
 fn of_order(claim: &Claim, request: &str, asked: &str, seen: &Seen, voices: &Voices) -> Option<Unasked> {
-    let verb = claim.tool.iter().find(|word| is_verb(word))?;
-    if matches!(class(verb).0, Verb::Read | Verb::List) || Kinds::of(request).ask_for(&claim.tool) {
+    let sets = |key: &[String]| key.iter().any(|word| STATES.contains(&word.as_str()));
+    let states = claim.slots.iter().filter(|(key, _)| sets(key)).filter_map(|(_, value)| verb_of(value));
+    let own = claim.tool.iter().find(|word| is_verb(word)).map(|verb| (verb.as_str(), claim.tool.as_slice()));
+    let states: Vec<(&str, [String; 1])> = states.map(|verb| (verb, [verb.to_owned()])).collect();
+    let states = states.iter().map(|(verb, words)| (*verb, words.as_slice()));
+    own.into_iter().chain(states).find_map(|verb| of_verb(claim, verb, (request, asked), seen, voices))
+}
+
+/// The same for one verb. `words_of`: what the request would have to ask for.
+fn of_verb(
+    claim: &Claim,
+    (verb, words_of): (&str, &[String]),
+    (request, asked): (&str, &str),
+    seen: &Seen,
+    voices: &Voices,
+) -> Option<Unasked> {
+    if matches!(class(verb).0, Verb::Read | Verb::List) || Kinds::of(request).ask_for(words_of) {
         return None;
     }
     let named = claim.values.iter().filter(|value| value.len() <= LONG).all(|value| holds(asked, value));
@@ -142,11 +168,12 @@ fn of_order(claim: &Claim, request: &str, asked: &str, seen: &Seen, voices: &Voi
     let own = stem(verb);
     let says = |word: &String| stem(word) == own || own.len() > SHORT + 1 && word.starts_with(own);
     let foreign = seen.pieces.iter().zip(&voices.of).filter(|(_, word)| !word.is_users()).map(|(piece, _)| piece);
-    // requests for messages have many forms, and their recipients are judged
-    let plainly = !matches!(class(&claim.tool.join("_")), (Verb::Call, _) | (Verb::Send, "message"));
+    // one who does what a text says may do what its request has no verb for; requests for messages have many forms, and
+    // their recipients are judged
+    let plainly = !voices.all && !matches!(class(&claim.tool.join("_")), (Verb::Call, _) | (Verb::Send, "message"));
     let mut orders = foreign.filter(|piece| piece.hostile || plainly && piece.order);
     let quote = orders.find(|piece| words(&piece.text).iter().any(says))?.clone();
-    let why = format!("a text that the agent has read asks for {}, and the request does not", claim.tool.join(" "));
+    let why = format!("a text that the agent has read asks for {}, and the request does not", words_of.join(" "));
     Some(Unasked { why, quote })
 }
 
@@ -160,7 +187,29 @@ fn of_text(claim: &Claim, asked: &str, seen: &Seen, voices: &Voices) -> Option<U
     let foreign = seen.pieces.iter().zip(&voices.of).filter(|(_, word)| !wanted || !word.is_users());
     let mut orders = foreign.map(|(piece, _)| piece).filter(|piece| piece.hostile || piece.order);
     let quote = orders.find(|piece| texts.iter().any(|text| holds(&piece.plain, text)))?.clone();
-    Some(Unasked { why: "an instruction that the agent has read dictates this text".to_owned(), quote })
+    Some(Unasked { why: DICTATES.to_owned(), quote })
+}
+
+/// A sentence or a line of a passage that speaks to an agent, which a text of the action has, and nothing else that was
+/// read.
+fn part<'s>(claim: &Claim, asked: &str, seen: &'s Seen) -> Option<&'s Piece> {
+    let line = |piece: &'s Piece| {
+        let line = untagged(&piece.plain).trim_start_matches(|c: char| !c.is_alphanumeric());
+        (line.len() >= PART && line.split_whitespace().nth(2).is_some()).then_some((piece, line))
+    };
+    let others = |line: &str| seen.pieces.iter().any(|piece| !piece.hostile && piece.plain.contains(line));
+    let texts = || claim.values.iter().chain(std::iter::once(&claim.verbatim));
+    let has = |line: &str| texts().any(|text| text.len() > line.len() && holds(text, line));
+    let lines = seen.pieces.iter().filter(|piece| piece.hostile).filter_map(line);
+    lines.into_iter().find(|(_, line)| has(line) && !holds(asked, line) && !others(line)).map(|(piece, _)| piece)
+}
+
+/// A line without the tags at its beginning.
+fn untagged(mut line: &str) -> &str {
+    while let Some((_, rest)) = line.strip_prefix('<').and_then(|tag| tag.split_once('>')) {
+        line = rest;
+    }
+    line
 }
 
 /// An amount of money that neither the request nor a text has, for somebody to whom an instruction wants it to be paid and
@@ -194,7 +243,7 @@ fn numbers(text: &str) -> impl Iterator<Item = f64> {
 }
 
 /// A kind of action that the request does not ask for.
-fn of_kind(claim: &Claim, request: &str, first: &Piece, voices: &Voices) -> Option<Unasked> {
+fn of_kind(claim: &Claim, (request, asked): (&str, &str), first: &Piece, voices: &Voices) -> Option<Unasked> {
     let kind = class(&claim.tool.join("_"));
     let has = |list: &[&str]| claim.tool.iter().any(|word| list.contains(&word.as_str()));
     let opens = has(&OPENS) || has(&["open"]) && (has(&OPENED) || !claim.sites.is_empty());
@@ -205,7 +254,11 @@ fn of_kind(claim: &Claim, request: &str, first: &Piece, voices: &Voices) -> Opti
         Verb::Call if kind.1.is_empty() => claim.tool.iter().any(|word| is_verb(word) && !looks(word)),
         _ => true,
     };
-    if !acts || opens || voices.all {
+    // an account that the user wants in a file
+    let file =
+        |value: &String| value.contains('/') && value.split('/').rev().take(2).all(|part| named_part(asked, part));
+    let writes = kind == (Verb::Write, "") && claim.values.iter().any(file);
+    if !acts || opens || voices.all || writes {
         return None;
     }
     let kinds = Kinds::of(request);
@@ -219,9 +272,15 @@ fn of_kind(claim: &Claim, request: &str, first: &Piece, voices: &Voices) -> Opti
     Some(Unasked { why: format!("{asks}, and not for {}", claim.tool.join(" ")), quote: first.clone() })
 }
 
+/// Whether the request has a part of a path.
+fn named_part(asked: &str, part: &str) -> bool {
+    part.len() >= SHORT && holds(asked, part)
+}
+
 /// A value that the request does not explain.
 async fn of_value(claim: &Claim, request: &Request<'_>, seen: &Seen, voices: &Voices) -> Option<Unasked> {
     let addressed = claim.to.iter().find(|to| holds(request.asked, to));
+    let chosen = chosen(request.asked);
     for (form, value) in &deciding(claim) {
         let form = *form;
         if holds(request.asked, value) || named(request.asked, value) || voices.delegation.names_site(value) {
@@ -235,6 +294,7 @@ async fn of_value(claim: &Claim, request: &Request<'_>, seen: &Seen, voices: &Vo
         let delegated = holding.iter().any(|(_, word)| word.is_users());
         let known = form == Form::Mail && holding.iter().any(|(piece, _)| request.knows(value, piece));
         let spoken = |(piece, _): &(&Piece, &Word)| speaks(piece, value);
+        let wants = |(piece, _): &(&Piece, &Word)| says(piece);
         // "set the location to the one in the mail"
         let says = |word: &str| holds(request.asked, word);
         let filled =
@@ -243,6 +303,8 @@ async fn of_value(claim: &Claim, request: &Request<'_>, seen: &Seen, voices: &Vo
             None
         } else if let Some(named) = addressed.filter(|_| form == Form::Mail) {
             Some(format!("the request names {named} and not {value}"))
+        } else if let Some(named) = chosen.first().filter(|_| form == Form::Mail && holding.iter().any(wants)) {
+            Some(format!("the request names {named} and not {value}, which a text wants"))
         } else if form.is_reached() && !known && holding.iter().all(spoken) {
             Some(format!("{value} stands only in what somebody says"))
         } else if form.is_person() && !request.concerned(&holding, value, seen) {
@@ -259,6 +321,25 @@ async fn of_value(claim: &Claim, request: &Request<'_>, seen: &Seen, voices: &Vo
         }
     }
     None
+}
+
+/// The addresses that a request names as those of people who are to get something: "book it with a@x.example and
+/// b@x.example".
+fn chosen(asked: &str) -> Vec<&str> {
+    let (mut found, mut gets) = (Vec::new(), false);
+    for word in asked.split_whitespace() {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        match word.split_once('@') {
+            Some((name, host)) if !name.is_empty() && host.contains('.') => {
+                if gets {
+                    found.push(word);
+                }
+            }
+            // "and" goes on with the list
+            _ => gets = GETS.contains(&word) || gets && matches!(word, "and" | "or"),
+        }
+    }
+    found
 }
 
 /// Another candidate for a value: one of a record of the service, while only somebody says this one; another address of the
