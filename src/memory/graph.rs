@@ -24,10 +24,11 @@ const THREADS: usize = 64;
 const TWINS: usize = 8;
 /// Distance below which two vectors count as equal.
 const SAME: f32 = 1e-6;
-/// Most unreachable keys; they have to fit into the header of the file.
-const BESIDE: usize = 128;
+/// Most unreachable keys; they have to fit into the header of the file. Vectors without any structure, such as random
+/// ones, have more: a graph finds few of their neighbours, and searches scan.
+const BESIDE: usize = 1_024;
 const FORMAT: u32 = 2;
-const HEADER_BYTES: u64 = 4096;
+const HEADER_BYTES: u64 = 32 * 1_024;
 /// Prefix of the names of incomplete files.
 const UNFINISHED: &str = ".agrail-index-";
 /// Age after which an incomplete file is deleted.
