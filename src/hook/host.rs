@@ -155,6 +155,7 @@ mod tests {
                 assert!(json.is_object() && answer.contains("REASON"), "{answer}");
             }
             assert_eq!(profile.answers.ask.is_some(), !profile.asks_in.is_empty(), "{host:?}");
+            assert_eq!(profile.install.is_some(), Host::installable().any(|other| other == *host), "{host:?}");
         }
     }
 }
