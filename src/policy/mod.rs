@@ -61,6 +61,14 @@ pub struct Rule {
     pub file: String,
 }
 
+impl Rule {
+    /// Whether it ships with the engine.
+    #[must_use]
+    pub fn is_shipped(&self) -> bool {
+        self.file == load::BASE_FILE
+    }
+}
+
 /// A loaded set of policies. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Policy {

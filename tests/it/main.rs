@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::too_many_lines, reason = "tables of cases")]
 
+mod accepted;
 mod aliases;
 mod approvals;
 mod audit;

@@ -191,7 +191,7 @@ fn new_settings_hold_at_once() {
     let (code, said) = home.bash("ls");
     assert!(code == 2 && said.contains("unknown_programs"), "{said}");
     // a row about a tool is part of the settings, and its folder did not exist
-    home.configure("[hook]\n");
+    home.configure("[guard]\nunknown_programs = \"deny\"\n[hook]\n");
     assert_eq!(home.bash("ls"), (0, String::new()));
     // settings that cannot be used are tried again after some seconds
     let third = until(|| {

@@ -1,7 +1,10 @@
 //! `agrail config`: the settings, their origin, and whether they work.
 
+use crate::accepted;
 use crate::layers::{Setting, settings};
+use crate::memory::may_approve;
 use crate::settings::Config;
+use agrail::audit::Audit;
 use anyhow::{Context as _, Result};
 use clap::Subcommand;
 use comfy_table::{Table, presets};
@@ -34,12 +37,32 @@ enum What {
     },
     /// Check that a guard can be built: load every configured file, including policies and their examples.
     Check,
+    /// Accept the configuration as it is, although it is weaker than before.
+    ///
+    /// Hooks, the MCP proxy and the service do not start with a configuration that is weaker than the one they last started
+    /// with. Needs a terminal, or the content of memory.approval_token_file.
+    Accept {
+        /// Content of the approval token file, if there is no terminal.
+        #[arg(long)]
+        token: Option<String>,
+    },
 }
 
 /// Runs the subcommand.
 pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let mut out = anstream::stdout();
-    match args.what {
+    match &args.what {
+        What::Accept { token } => {
+            may_approve(config, token.as_deref())?;
+            let weaker = accepted::accept(config)?;
+            let what = if weaker.is_empty() { "nothing is weaker".to_owned() } else { weaker.join("; ") };
+            if !config.audit.off {
+                let who = std::env::var("USER").unwrap_or_else(|_| "operator".to_owned());
+                Audit::open(&config.audit_folder()?, false)?
+                    .note(&format!("{who} accepted the configuration: {what}"))?;
+            }
+            writeln!(out, "accepted: {what}")?;
+        }
         What::Show { json: true, .. } => writeln!(out, "{}", serde_json::to_string_pretty(&settings(config)?)?)?,
         What::Show { origin: true, .. } => {
             let mut table = Table::new();

@@ -1,5 +1,6 @@
 //! `agrail hook`: answers a host before each tool call. The exit code is always 0 or 2.
 
+use crate::accepted;
 use crate::check::{own_home, own_name};
 use crate::daemon;
 use crate::settings::Config;
@@ -177,6 +178,7 @@ fn noted(args: &Args, sessions: &Sessions, event: &Event) -> Result<Answer> {
 /// The guard and the sessions. Loads the tables and opens the files in parallel with the policies.
 fn opened(args: &Args, config: &Config) -> Result<(Guard, Sessions)> {
     let shadow = args.shadow || config.hook.shadow;
+    let places = accepted::places(config)?;
     std::thread::scope(|scope| {
         let sessions = scope.spawn(|| config.open_sessions());
         scope.spawn(|| {
@@ -184,7 +186,9 @@ fn opened(args: &Args, config: &Config) -> Result<(Guard, Sessions)> {
         });
         let guard = config.shadowed(true, shadow).and_then(|builder| Ok(builder.build()?));
         let sessions = sessions.join().unwrap_or_else(|_| Err(anyhow!("the sessions could not be opened")));
-        Ok((guard?, sessions?))
+        let guard = guard?;
+        accepted::check(config, guard.policy(), places)?;
+        Ok((guard, sessions?))
     })
 }
 
@@ -192,9 +196,9 @@ fn opened(args: &Args, config: &Config) -> Result<(Guard, Sessions)> {
 fn alone(args: &Args, config: &Config, event: &Event) -> Result<Answer> {
     let (guard, sessions) = opened(args, config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    let answer = runtime.block_on(judged(args, config, (&guard, &sessions), event))?;
+    let answer = runtime.block_on(judged(args, config, (&guard, &sessions), event));
     runtime.shutdown_background();
-    Ok(answer)
+    answer
 }
 
 async fn judged(args: &Args, config: &Config, (guard, sessions): (&Guard, &Sessions), event: &Event) -> Result<Answer> {

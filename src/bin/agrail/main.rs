@@ -9,6 +9,7 @@ macro_rules! print {
     ($($what:tt)*) => { $crate::exit::print(format_args!($($what)*), "") };
 }
 
+mod accepted;
 mod approvals;
 mod audit;
 mod canary;

@@ -1,7 +1,9 @@
 //! `agrail mcp`: the guard between an MCP client and a server, started by the guard or reached over HTTP.
 
+use crate::accepted;
 use crate::check::{own_home, own_name};
 use crate::settings::Config;
+use agrail::Guard;
 use agrail::action::Identity;
 use agrail::hook::HookTarget;
 use agrail::machine::Environment;
@@ -49,6 +51,14 @@ pub struct Args {
     root: PathBuf,
 }
 
+/// The guard of an accepted configuration.
+fn guard(config: &Config) -> Result<Guard> {
+    let places = accepted::places(config)?;
+    let guard = config.builder(true)?.build()?;
+    accepted::check(config, guard.policy(), places)?;
+    Ok(guard)
+}
+
 /// Runs the subcommand.
 pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     if args.accept {
@@ -78,7 +88,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let home = own_home(&environment, &name);
     let identity = Identity { name, ..Identity::default() };
     let target = HookTarget { identity, environment: Some(environment), home, shadow: false };
-    let guard = config.builder(true)?.build()?;
+    let guard = guard(config)?;
     let sessions = config.open_sessions()?;
     let pins = Pins::open(&config.pins_path()?, args.accept)?;
     let server = args.url.as_ref().map_or_else(|| args.server.join(" "), shown);

@@ -1,5 +1,6 @@
 //! `agrail serve`: the HTTP service and its console.
 
+use crate::accepted;
 use crate::check::own_name;
 use crate::layers::load;
 use crate::settings::Config;
@@ -19,8 +20,8 @@ const CONSOLE: &str = "console";
 /// Answer checks over HTTP, with a web console: POST /v1/check, /metrics, /openapi.json
 ///
 /// SIGHUP or POST /v1/reload reloads the configuration completely or, if anything is wrong, not at all. A configuration
-/// that would block less needs an operator: POST /v1/reload with {"weaker": true}. If no operator is configured, a
-/// token is generated for this run and printed once; the printed link opens the console with it.
+/// that would block less needs an operator: POST /v1/reload with {"weaker": true}, or at the next start 'agrail config
+/// accept'. If no operator is configured, a token is generated for this run and printed once; the printed link opens the console with it.
 ///
 ///   agrail serve
 ///   curl -s 127.0.0.1:8642/v1/check -d '{"action":{"type":"shell","command":"rm -rf /etc"}}'
@@ -52,6 +53,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let secret: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
     let shown = (!section.tokens.iter().any(|token| token.operates)).then(|| secret.clone());
     let (again, places) = (args.clone(), config.places.clone());
+    let found = accepted::places(config)?;
     let service = Service::reloading(Some(environment), move || {
         let read = || {
             let config = load(&places)?;
@@ -65,6 +67,8 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         };
         read().map_err(|why: anyhow::Error| anyhow!("{why:#}").into())
     })?;
+    // a reload is compared with the configuration in force
+    accepted::check(config, service.guard().policy(), found)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(listen).await.with_context(|| {

@@ -281,7 +281,7 @@ impl Config {
     }
 
     /// The functions that the profiles describe.
-    fn library(&self) -> Result<Library> {
+    pub fn library(&self) -> Result<Library> {
         let mut library = Library::default();
         for name in &self.policy.files {
             library.extend(profile::named_library(name)?);
@@ -310,6 +310,11 @@ impl Config {
                 .map(|b| b.join("agrail/sessions.db"))
                 .context("there is no home folder for the sessions; set hook.sessions in the configuration"),
         }
+    }
+
+    /// Folder of the accepted configurations, beside the sessions.
+    pub fn accepted_folder(&self) -> Result<PathBuf> {
+        Ok(self.sessions_path()?.with_file_name("accepted"))
     }
 
     /// Path of the pinned tool descriptions of MCP servers, beside the sessions.
@@ -388,6 +393,7 @@ impl Config {
             self.memory_path().ok(),
             self.sessions_path().ok(),
             self.approvals_path().ok(),
+            self.accepted_folder().ok(),
             self.pins_path().ok(),
             self.definitions_path().ok(),
             self.tools_folder().ok(),

@@ -26,7 +26,8 @@ impl Library {
         Self { rows: Vec::new(), names: BTreeMap::new(), examples: Vec::new(), digest: String::new() };
 
     /// The digest of the functions.
-    pub(crate) fn digest(&self) -> &str {
+    #[must_use]
+    pub fn digest(&self) -> &str {
         &self.digest
     }
 
