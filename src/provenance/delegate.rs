@@ -441,7 +441,11 @@ impl Delegation {
         if access && !tool.iter().filter(grants).any(|word| self.words.contains(word)) {
             return false;
         }
-        let placed = |word: &String| PLACED.contains(&word.as_str()) && !self.words.contains(word);
+        // an image may be a picture
+        let sets = || tool.iter().any(|word| ["deploy", "pull", "push", "roll", "set"].contains(&word.as_str()));
+        let placed = |word: &String| {
+            PLACED.contains(&word.as_str()) && !self.words.contains(word) && (word != "image" || sets())
+        };
         if weight == Weight::Sink && tool.iter().any(placed) {
             return false;
         }

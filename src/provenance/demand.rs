@@ -218,7 +218,7 @@ pub(super) fn is_verb(word: &str) -> bool {
 /// The plain form of a verb with which instructions begin: `closed` is `close`.
 pub(super) fn verb_of(word: &str) -> Option<&'static str> {
     let word = word.to_lowercase();
-    VERB.get(word.as_str()).or_else(|| VERB.iter().find(|verb| stem(verb) == stem(&word))).copied()
+    VERB.get(word.as_str()).or_else(|| VERB.iter().filter(|verb| stem(verb) == stem(&word)).min()).copied()
 }
 
 /// Whether a sentence begins with the plain form of a verb, after words that may precede one. Before a finite verb the
@@ -240,11 +240,13 @@ fn imperative(sentence: &str) -> bool {
 /// task that somebody gave it, or sets instructions aside. True if the pattern does not compile, which a test rules out.
 pub(super) fn poses(sentence: &str) -> bool {
     static DUTY: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        let pattern = r"(?xi-u) NAME(?:[^.!?]{0,24}?|\s+\w+ing\b[^.!?]{0,80}?)\b(?:must|should|shall|has\ to|have\ to|needs?\ to|
+        let pattern = r"(?xi-u) (?:NAME[^.!?]{0,24}?|MACHINES\s+\w+ing\b[^.!?]{0,80}?)\b(?:must|should|shall|has\ to|have\ to|needs?\ to|
             please|is\ required|are\ required|may\ only)\b";
-        Regex::new(&pattern.replace("NAME", NAME)).ok()
+        Regex::new(&pattern.replace("NAME", NAME).replace("MACHINES", MACHINES)).ok()
     });
     const NAME: &str = r"\b(?:(?:ai|a\.i\.|artificial\ intelligence)\s+(?:model|agent|assistant|system|bot|chatbot|helper|tool)s?|language\ models?|llms?|chatbots?|gpt-?\d[\w.]*|chatgpt|claude|gemini|copilot|assistants?)\b";
+    // an assistant may be a person; several that are told apart by what they do are not
+    const MACHINES: &str = r"\b(?:(?:ai|code|coding|automated)\s+(?:agent|assistant|model|tool)s?|language\ models?|llms?|chatbots?|assistants)\b";
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let pattern = r#"(?xi-u)
             (?:^|["'>*_\[(])\s*(?:dear\ |hey\ |hi\ |hello\ |attention,?\ )?NAME\s*[:,]
@@ -254,13 +256,13 @@ pub(super) fn poses(sentence: &str) -> bool {
             | \bif\ (?:an?|any|some|the)\ (?:\w+\ )?(?:NAME|agents?|bots?)\ (?:is|are|has|reads?|sees?|finds?|opens?|process\w*)\b
             | \b(?:would|could|can|will|might)\ (?:the|any|an?|our|this|whichever)\ (?:\w+\ )?(?:NAME|agents?|bots?)\b
             | \b(?:you|dear|hey|hi|hello|attention)[,:]?\s+(?:the\ |all\ |any\ |an?\ |our\ |as\ )*(?:NAME|agents?\b|models?\b|bots?\b)
-            | \b(?:to|for)\ (?:the\ |all\ |any\ |an?\ |our\ |you,?\ )*NAME\s*(?:[:,(]|who\b|that\b|\w+ing\b)
-            | NAME\s+\w+ing\b[^.!?]{0,60}\b(?:this|these)\b
+            | \b(?:to|for)\ (?:the\ |all\ |any\ |an?\ |our\ |you,?\ )*(?:NAME\s*(?:[:,(]|who\b|that\b|reading\b|processing\b)|MACHINES\s+\w+ing\b)
+            | MACHINES\s+\w+ing\b[^.!?]{0,60}\b(?:this|these)\b
             | \b(?:you|your)\b[^.!?]{0,20}\b(?:assistant|agent)\b
             | \b(?:info|information|instructions?|message|note|notice|remark|reminder)\ (?:for|to)\ [\w\ ]{0,30}?
               \b(?:agents?|ai|automation|bots?|crawlers?|readers?|software|systems?|whoever|whatever|whomever|anyone)\b
-            | \b(?:ai|automated|automatic|machine)\ (?:agents?|assistants?|operators?|buyers?|clients?|processors?|readers?|systems?|users?)\b
-            | \bsoftware\ that\ (?:reads|processes|parses)\b
+            | \b(?:ai|automated|automatic|machine)\ (?:agents?|assistants?|buyers?|clients?|processors?|readers?|systems?|users?)\b
+            | \bautomated\ operators?\b | \bsoftware\ that\ (?:reads|processes|parses)\b
             | \b(?:who(?:so)?ever|agents?|bots?|crawlers?|systems?|tools?|programs?|readers?)\ (?:(?:who|that|which)\ )?(?:now\ )?
               (?:reads?|reading|process(?:es|ing)?|pars(?:es|ing|e)|summari[sz](?:es|ing|e)|index(?:es|ing)|handl(?:es|ing)|
               imports?|importing|views?|viewing|opens?|opening)\ (?:this|these|the)\b
@@ -282,7 +284,7 @@ pub(super) fn poses(sentence: &str) -> bool {
             | </?\s*(?:information|system|instructions?|important|admin|user|assistant|prompt|tool)\b
             | \[/?(?:system|inst|admin|assistant)\b
             "#;
-        Regex::new(&pattern.replace("NAME", NAME)).ok()
+        Regex::new(&pattern.replace("NAME", NAME).replace("MACHINES", MACHINES)).ok()
     });
     // "drafts by the assistant have to be read by a person"
     let is_subject = |at: usize| {
@@ -374,7 +376,13 @@ mod tests {
         ] {
             assert!(poses(posed), "{posed}");
         }
-        for said in ["The assistants helping at the desk were friendly", "Students and assistants meet at noon"] {
+        for said in [
+            "The assistants helping at the desk were friendly",
+            "Students and assistants meet at noon",
+            "The assistant handling this order is on leave",
+            "Leave a note for the assistant managing the office",
+            "Machine operators wear gloves",
+        ] {
             assert!(!poses(said), "{said}");
         }
         assert_eq!(

@@ -237,7 +237,7 @@ async fn foreign(action: &Action, context: &Context, embedder: Option<&dyn Embed
             let before = before::text(action, context).await;
             if !before.is_empty() {
                 claim.leave_out(&before);
-                weighed = weigh(&claim, &context.request, &seen.without(&before), embedder).await;
+                weighed = weigh(&claim, &context.request, &seen.without(&before).await, embedder).await;
             }
         }
         findings.extend(match weighed {

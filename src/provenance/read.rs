@@ -22,8 +22,8 @@ const OBJECTS: usize = 3;
 /// Most pieces of a passage that speaks to an agent.
 const PASSAGE: usize = 16;
 
-/// Most lines of one record that are parsed as commands.
-const COMMANDS: usize = 32;
+/// Most lines of one text that are parsed as commands.
+const COMMANDS: usize = 64;
 
 /// One piece of an observation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,9 +66,15 @@ impl Seen {
     }
 
     /// The same without the pieces that a text has in [`plain`] form. A passage that speaks to an agent stays.
-    pub fn without(&self, text: &str) -> Self {
-        let stays = |piece: &&Piece| piece.hostile && piece.order || !text.contains(&piece.plain);
-        let pieces = self.pieces.iter().filter(stays).cloned().collect();
+    pub async fn without(&self, text: &str) -> Self {
+        let mut pieces = Vec::new();
+        for piece in &self.pieces {
+            // the deadline can interrupt only at an await
+            tokio::task::yield_now().await;
+            if piece.hostile && piece.order || !text.contains(&piece.plain) {
+                pieces.push(piece.clone());
+            }
+        }
         Self { pieces, unread: self.unread, signals: self.signals.clone() }
     }
 }
@@ -177,16 +183,15 @@ fn signals(report: Report, (source, age): (&Arc<str>, usize), record: Arc<Record
 }
 
 fn mark(text: &str, source: &Arc<str>, into: &mut Vec<Piece>) {
+    let mut left = COMMANDS;
     for part in records(text) {
-        mark_record(part, source, &Arc::new(Record::new(source, part)), into);
+        mark_record(part, source, &Arc::new(Record::new(source, part)), &mut left, into);
     }
 }
 
-fn mark_record(text: &str, source: &Arc<str>, record: &Arc<Record>, into: &mut Vec<Piece>) {
+fn mark_record(text: &str, source: &Arc<str>, record: &Arc<Record>, left: &mut usize, into: &mut Vec<Piece>) {
     let found = pieces(text);
-    let mut left = COMMANDS;
-    let orders: Vec<bool> =
-        found.iter().map(|piece| demands(piece) || poses(piece) || commands(piece, &mut left)).collect();
+    let orders: Vec<bool> = found.iter().map(|piece| demands(piece) || poses(piece) || commands(piece, left)).collect();
     let hostile = hostile(&found);
     let mut near = vec![false; found.len()];
     let mut object = vec![false; found.len()];

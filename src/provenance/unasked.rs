@@ -106,7 +106,7 @@ pub(super) async fn unasked(
     if asked.is_empty() || claim.weight == Weight::Look {
         return None;
     }
-    if let Some(quote) = part(claim, asked, seen) {
+    if let Some(quote) = part(claim, asked, seen).await {
         return Some(Unasked { why: DICTATES.to_owned(), quote: quote.clone() });
     }
     if claim.weight != Weight::Sink || claim.tool.is_empty() {
@@ -192,16 +192,20 @@ fn of_text(claim: &Claim, asked: &str, seen: &Seen, voices: &Voices) -> Option<U
 
 /// A sentence or a line of a passage that speaks to an agent, which a text of the action has, and nothing else that was
 /// read.
-fn part<'s>(claim: &Claim, asked: &str, seen: &'s Seen) -> Option<&'s Piece> {
-    let line = |piece: &'s Piece| {
-        let line = untagged(&piece.plain).trim_start_matches(|c: char| !c.is_alphanumeric());
-        (line.len() >= PART && line.split_whitespace().nth(2).is_some()).then_some((piece, line))
-    };
+async fn part<'s>(claim: &Claim, asked: &str, seen: &'s Seen) -> Option<&'s Piece> {
     let others = |line: &str| seen.pieces.iter().any(|piece| !piece.hostile && piece.plain.contains(line));
     let texts = || claim.values.iter().chain(std::iter::once(&claim.verbatim));
     let has = |line: &str| texts().any(|text| text.len() > line.len() && holds(text, line));
-    let lines = seen.pieces.iter().filter(|piece| piece.hostile).filter_map(line);
-    lines.into_iter().find(|(_, line)| has(line) && !holds(asked, line) && !others(line)).map(|(piece, _)| piece)
+    for piece in seen.pieces.iter().filter(|piece| piece.hostile) {
+        // the deadline can interrupt only at an await
+        tokio::task::yield_now().await;
+        let line = untagged(&piece.plain).trim_start_matches(|c: char| !c.is_alphanumeric());
+        let long = line.len() >= PART && line.split_whitespace().nth(2).is_some();
+        if long && has(line) && !holds(asked, line) && !others(line) {
+            return Some(piece);
+        }
+    }
+    None
 }
 
 /// A line without the tags at its beginning.

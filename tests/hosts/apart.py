@@ -16,11 +16,19 @@ MARK = "AGRAIL_HOSTS_APART"
 # what a copy makes no sense of, and /tmp, which holds the homes and projects of the scenarios
 SHARED = {"proc", "sys", "dev", "run", "tmp"}
 HOME = "/home/sam"
+inside = False
+
+
+def first():
+    """Whether this is the first process of its namespace: elsewhere the mounts would be the machine's own."""
+    return os.getpid() == 1
 
 
 def enter():
     """Goes on apart; False if this machine does not let a program do so."""
-    if os.environ.get(MARK):
+    global inside
+    if first() and os.environ.get(MARK):
+        inside = True
         reaps()
         copies()
         loopback()
@@ -47,7 +55,7 @@ def reaps():
 
 def home():
     """A new, empty home folder; None if the program does not run apart."""
-    if not os.environ.get(MARK):
+    if not inside:
         return None
     shutil.rmtree(HOME, ignore_errors=True)
     os.makedirs(HOME)
@@ -96,6 +104,8 @@ def loopback():
 
 
 if __name__ == "__main__":
+    if not first():
+        raise SystemExit(__doc__)
     # whether this machine lets a program run apart
     copies()
     loopback()

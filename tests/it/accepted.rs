@@ -130,6 +130,17 @@ fn rows_about_tools_and_lost_databases_count() {
 }
 
 #[test]
+fn settings_that_move_the_sessions_do_not_move_the_record() {
+    let home = Home::new("[guard]\nunknown_programs = \"deny\"\n");
+    home.passes();
+    let file = home.path(".config/agrail/config.toml");
+    let text = format!("[hook]\ndaemon = false\nshadow = true\nsessions = {:?}\n", home.path("other/sessions.db"));
+    fs::write(&file, text).unwrap();
+    let (code, says) = home.hook();
+    assert!(code == 2 && says.contains("hook.shadow is less strict") && says.contains("unknown_programs"), "{says}");
+}
+
+#[test]
 fn a_record_that_cannot_be_read_blocks() {
     let home = Home::new("");
     home.passes();

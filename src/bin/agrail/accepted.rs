@@ -1,9 +1,9 @@
 //! The configuration that was accepted last: a guard in front of an agent does not start with a weaker one.
 //!
-//! 1. What counts is kept in a file beside the sessions, one for each configuration file with its `--set` options and
-//!    variables ([`Standing`]). The first configuration is accepted when a guard starts with it.
-//! 2. A later one that is as strict or stricter is accepted, too. With a weaker one, hooks block and a service ends; both say
-//!    what is weaker.
+//! 1. What counts is kept in a file of the user's state folder, one for each configuration file with its `--set` options and
+//!    variables ([`Standing`]). No setting moves it. The first configuration is accepted when a guard starts with it.
+//! 2. A later one that is as strict or stricter is accepted, too. With a weaker one, hooks block and a service does not start;
+//!    the message lists each weakness.
 //! 3. A person accepts it with `agrail config accept`, which the audit log records.
 //!
 //! A policy whose text has changed counts as weaker, because nobody can tell.
@@ -35,7 +35,7 @@ pub struct Standing {
     places: BTreeMap<String, PathBuf>,
 }
 
-/// The databases and the log that exist. To be called before a guard opens them, because it creates what is missing.
+/// The databases and the log that exist. Call this before a guard is opened, which creates missing files.
 ///
 /// # Errors
 /// If one of those that the accepted configuration had is gone or elsewhere, or its record cannot be read.
@@ -79,29 +79,27 @@ fn refuse(weaker: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Accepts the configuration as it is; returns what is weaker than before.
+/// Accepts the configuration as it is. `log` gets one line for each weakness, and may still refuse.
 ///
 /// # Errors
-/// If the configuration does not load, or the record cannot be read or written.
-pub fn accept(config: &Config) -> Result<Vec<String>> {
+/// If the configuration does not load, the record cannot be read or written, or `log` fails; then nothing is accepted.
+pub fn accept(config: &Config, log: impl FnOnce(&[String]) -> Result<()>) -> Result<()> {
     let file = file(config)?;
     let policy = config.policy()?;
     let known = read(&file).ok().flatten();
     let now = Standing::of(config, &policy, existing(config), None)?;
-    write(&file, &now)?;
-    Ok(known.map(|known| now.weaker_than(&known)).unwrap_or_default())
+    log(&known.map(|known| now.weaker_than(&known)).unwrap_or_default())?;
+    write(&file, &now)
 }
 
-/// Accepts rows about tools that a person has just written, if nothing else is weaker.
+/// Accepts the row about a tool that a person has just written, and nothing else. `name`: of its file.
 ///
 /// # Errors
-/// As [`accept`].
-pub fn accept_rows(config: &Config) -> Result<()> {
+/// If the rows or the record cannot be read, or the record cannot be written.
+pub fn accept_row(config: &Config, name: &str) -> Result<()> {
     let file = file(config)?;
     let Some(mut known) = read(&file)? else { return Ok(()) };
-    let is_row = |name: &str| name.starts_with(ROW);
-    known.permits.retain(|name, _| !is_row(name));
-    known.permits.extend(rows(config)?);
+    known.permits.extend(rows(config)?.into_iter().filter(|(row, _)| *row == format!("{ROW}{name}")));
     write(&file, &known)
 }
 

@@ -54,14 +54,15 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     match &args.what {
         What::Accept { token } => {
             may_approve(config, token.as_deref())?;
-            let weaker = accepted::accept(config)?;
-            let what = if weaker.is_empty() { "nothing is weaker".to_owned() } else { weaker.join("; ") };
-            if !config.audit.off {
-                let who = std::env::var("USER").unwrap_or_else(|_| "operator".to_owned());
-                Audit::open(&config.audit_folder()?, false)?
-                    .note(&format!("{who} accepted the configuration: {what}"))?;
-            }
-            writeln!(out, "accepted: {what}")?;
+            accepted::accept(config, |weaker| {
+                let what = if weaker.is_empty() { "nothing is weaker".to_owned() } else { weaker.join("; ") };
+                if !config.audit.off {
+                    let who = std::env::var("USER").unwrap_or_else(|_| "operator".to_owned());
+                    let audit = Audit::open(&config.audit_folder()?, false)?;
+                    audit.note(&format!("{who} accepted the configuration: {what}"))?;
+                }
+                Ok(writeln!(out, "accepted: {what}")?)
+            })?;
         }
         What::Show { json: true, .. } => writeln!(out, "{}", serde_json::to_string_pretty(&settings(config)?)?)?,
         What::Show { origin: true, .. } => {

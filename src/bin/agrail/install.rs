@@ -177,7 +177,7 @@ fn changes(args: &Args, host: Host, scope: Scope, command: &str) -> Result<Vec<C
     Ok(changes)
 }
 
-/// The old file as it was, if what is left says the same; a file that was there before is not removed.
+/// The original text of the file, if it has the same content as what is left; a file that was there before is not removed.
 fn restored(file: &Path, left: Option<String>) -> Option<String> {
     let Ok(kept) = std::fs::read_to_string(backup(file)) else { return left };
     let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();

@@ -312,9 +312,12 @@ impl Config {
         }
     }
 
-    /// Folder of the accepted configurations, beside the sessions.
+    /// Folder of the accepted configurations; no setting moves it, unless there is no home folder.
     pub fn accepted_folder(&self) -> Result<PathBuf> {
-        Ok(self.sessions_path()?.with_file_name("accepted"))
+        match base("XDG_STATE_HOME", ".local/state") {
+            Some(base) => Ok(base.join("agrail/accepted")),
+            None => Ok(self.sessions_path()?.with_file_name("accepted")),
+        }
     }
 
     /// Path of the pinned tool descriptions of MCP servers, beside the sessions.

@@ -117,7 +117,7 @@ fn write(args: &Args, config: &Config, file: &Path, text: &str) -> Result<()> {
     let mut draft = tempfile::NamedTempFile::new_in(folder)?;
     std::io::Write::write_all(&mut draft, text.as_bytes())?;
     draft.persist(file).with_context(|| format!("cannot write {}", file.display()))?;
-    accepted::accept_rows(config)?;
+    accepted::accept_row(config, &file.file_name().unwrap_or_default().to_string_lossy())?;
     eprintln!(
         "wrote {}; edit it if it says too much or too little, and check it with 'agrail config check'",
         file.display()
