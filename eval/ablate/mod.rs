@@ -157,6 +157,7 @@ async fn steps(args: &Args, experiment: &Experiment, out: &Path, shared: &Shared
     let roots = Arc::new(Roots::prepare(&work)?);
     let organisation = experiment.organisation.as_deref().map(Organisation::load).transpose()?;
     let all = if organisation.is_some() { Vec::new() } else { cases(&experiment.traces, experiment)? };
+    let poisons: Vec<f64> = experiment.arms.iter().map(|arm| arm.poison).collect();
     let truth = ground_truth::load()?;
     let done = load_steps(out)?;
     let file = OpenOptions::new().create(true).append(true).open(out.join("steps.jsonl"))?;
@@ -164,7 +165,7 @@ async fn steps(args: &Args, experiment: &Experiment, out: &Path, shared: &Shared
     for arm in &experiment.arms {
         for &seed in &experiment.seeds {
             let order = match &organisation {
-                Some(organisation) => organisation.cases(seed, arm.poison, experiment.limit)?,
+                Some(organisation) => organisation.cases(seed, &poisons, experiment.limit)?,
                 None => sequence(&all, seed, experiment.steps),
             };
             let mine = done.iter().filter(|s| s.arm == arm.name && s.seed == seed).count();

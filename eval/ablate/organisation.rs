@@ -6,7 +6,8 @@
 //!    actions of each rule are checked and reported with its reason; which ones, the seed decides.
 //! 3. `poison` is the share of reports that are wrong: an operator reports an honest action instead.
 //! 4. An action that the rules stop without any memory counts as allowed, unless a violation of something learnt stands.
-//! 5. The cases are what nobody reported: the six that break the rule, and the honest ones that are no history.
+//! 5. The cases are what nobody reported: the six that break the rule, and the honest ones that are no history. All arms
+//!    have the same cases: what one of them reports wrongly is a case of none.
 
 use super::arm::{Decider, Shared};
 use super::spec::Arm;
@@ -102,12 +103,15 @@ impl Organisation {
         Ok(lessons)
     }
 
-    /// The cases: what is neither history nor reported.
+    /// The cases: what is neither history nor reported, whichever of these shares of the reports is wrong.
     ///
     /// # Errors
     /// If an action cannot be read.
-    pub fn cases(&self, seed: u64, poison: f64, each: Option<usize>) -> Result<Vec<Trace>> {
-        let taught: BTreeSet<String> = self.lessons(seed, poison)?.into_iter().map(|lesson| lesson.trace.id).collect();
+    pub fn cases(&self, seed: u64, poisons: &[f64], each: Option<usize>) -> Result<Vec<Trace>> {
+        let mut taught = BTreeSet::new();
+        for &poison in poisons {
+            taught.extend(self.lessons(seed, poison)?.into_iter().map(|lesson| lesson.trace.id));
+        }
         let mut found = Vec::new();
         for rule in &self.rules {
             let held = rule.held.iter().enumerate().map(|(at, action)| self.trace(rule, "held", at, action, "deny"));
@@ -228,7 +232,7 @@ mod tests {
             assert_eq!((history.len(), reports.len()), (rules * HISTORY, rules * REPORTS));
             let of_honest = reports.iter().filter(|lesson| lesson.trace.id.contains("/honest/")).count();
             assert_eq!(of_honest, wrong);
-            let cases = organisation.cases(1, poison, None).unwrap();
+            let cases = organisation.cases(1, &[0.0, poison], None).unwrap();
             assert_eq!(cases.len(), rules * 12 - wrong);
             assert!(cases.iter().all(|case| lessons.iter().all(|lesson| lesson.trace.id != case.id)));
         }
