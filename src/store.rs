@@ -15,6 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+/// Longest write-ahead log, in bytes, that is left as it is. A process that ends without closing a file leaves its log,
+/// and the next one reads all of it.
+const LONG_LOG: u64 = 1 << 18;
+
 /// The format of one kind of file.
 pub(crate) struct Format {
     /// Name of the contents, for messages, e.g. `memory`.
@@ -95,7 +99,21 @@ impl Format {
         if numbers(&connection)? != (self.application, self.version()) {
             self.migrate(&mut connection, path)?;
         }
+        self.shorten_log(&connection, path)?;
         Ok(connection)
+    }
+
+    /// Writes a long write-ahead log back to the file, unless another process is using it. A log that cannot be written
+    /// back is read as it is.
+    fn shorten_log(&self, connection: &Connection, path: &Path) -> rusqlite::Result<()> {
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        if std::fs::metadata(PathBuf::from(log)).is_ok_and(|log| log.len() > LONG_LOG) {
+            connection.busy_timeout(Duration::ZERO)?;
+            let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            connection.busy_timeout(self.wait)?;
+        }
+        Ok(())
     }
 
     /// Opens an empty database in memory.
@@ -220,6 +238,24 @@ mod tests {
         wait: WAIT,
     };
     const TWO: Format = Format { migrations: &["CREATE TABLE a(x)", "ALTER TABLE a ADD COLUMN y"], ..ONE };
+
+    #[test]
+    fn a_long_log_of_an_ended_process_is_written_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("samples.db");
+        let length = || std::fs::metadata(folder.path().join("samples.db-wal")).unwrap().len();
+        let ended = std::mem::ManuallyDrop::new(ONE.open(&path).unwrap());
+        let reader = ONE.open(&path).unwrap();
+        ended.execute("INSERT INTO a VALUES (zeroblob(2000000))", []).unwrap();
+        // it uses the log, which cannot be emptied then
+        reader.execute_batch("BEGIN; SELECT count(*) FROM a").unwrap();
+        let rows = |c: &Connection| c.query_row("SELECT count(*) FROM a", [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(rows(&ONE.open(&path).unwrap()), 2);
+        assert!(length() > LONG_LOG);
+        drop(reader);
+        assert_eq!(rows(&ONE.open(&path).unwrap()), 2);
+        assert_eq!(length(), 0);
+    }
 
     #[test]
     fn migration_keeps_rows_and_a_copy() {

@@ -1,7 +1,7 @@
 //! Opens the database.
 //!
 //! 1. [`Store::open`] creates the file (mode 0600), or verifies that it is a memory: application id, schema, embedder.
-//! 2. It opens two connections: one writes, the other sees everything that any process has committed.
+//! 2. It opens the connection that writes. A second one sees everything that any process has committed.
 
 use super::demand;
 use super::error::MemoryError;
@@ -45,19 +45,29 @@ impl Store {
             return Err(MemoryError::ReadOnly);
         }
         let (identity, embedder) = initialise(&mut writer, embedder, on_mismatch)?;
-        let watcher = FORMAT.open(path).map_err(|error| MemoryError::opening_store(path, error))?;
-        watcher.set_prepared_statement_cache_capacity(STATEMENTS);
-        watcher.busy_timeout(READ_WAIT)?;
-        let watcher = Some(Mutex::new((watcher, -1)));
-        Ok(Self { path: Some(path.to_owned()), identity, embedder, writer: Mutex::new(writer), watcher })
+        Ok(Self {
+            path: Some(path.to_owned()),
+            identity,
+            embedder,
+            writer: Mutex::new(writer),
+            watcher: Mutex::new(None),
+        })
     }
 
     pub fn in_memory(embedder: Option<Embedder>) -> Result<Self> {
         let mut writer =
             FORMAT.open_in_memory().map_err(|error| MemoryError::opening_store(Path::new(":memory:"), error))?;
         let (identity, embedder) = initialise(&mut writer, embedder, OnMismatch::Refuse)?;
-        Ok(Self { path: None, identity, embedder, writer: Mutex::new(writer), watcher: None })
+        Ok(Self { path: None, identity, embedder, writer: Mutex::new(writer), watcher: Mutex::new(None) })
     }
+}
+
+/// A second connection, which sees everything that any process has committed.
+pub(super) fn watching(path: &Path) -> Result<Connection> {
+    let watcher = FORMAT.open(path).map_err(|error| MemoryError::opening_store(path, error))?;
+    watcher.set_prepared_statement_cache_capacity(STATEMENTS);
+    watcher.busy_timeout(READ_WAIT)?;
+    Ok(watcher)
 }
 
 /// Gives a new database its identity, and determines its embedder.

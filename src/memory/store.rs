@@ -10,6 +10,7 @@
 use super::demand;
 use super::entry::{Entry, Status};
 use super::error::MemoryError;
+use super::open;
 use crate::digest::finish;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
@@ -56,8 +57,9 @@ pub(super) struct Store {
     pub(super) embedder: Option<Embedder>,
     pub(super) writer: Mutex<Connection>,
     /// A second connection, which sees the commits of other processes and of `writer`, and the data version up to which
-    /// changes are loaded. `None` for a database in memory.
-    pub(super) watcher: Option<Mutex<(Connection, i64)>>,
+    /// changes are loaded. It is opened when changes are looked for, so that a process that judges one action needs one
+    /// connection. A database in memory has none.
+    pub(super) watcher: Mutex<Option<(Connection, i64)>>,
 }
 
 impl Store {
@@ -77,6 +79,10 @@ impl Store {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn watcher(&self) -> MutexGuard<'_, Option<(Connection, i64)>> {
+        self.watcher.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Runs `body` in one transaction, and commits if it succeeds.
     pub fn write<T>(&self, durability: Durability, body: impl FnOnce(&mut Write<'_>) -> Result<T>) -> Result<T> {
         let mut connection = self.writer();
@@ -92,32 +98,33 @@ impl Store {
 
     /// Runs `body` on one read-only snapshot.
     pub fn with_reader<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        match &self.watcher {
-            Some(watcher) => {
-                let mut guard = watcher.lock().unwrap_or_else(PoisonError::into_inner);
-                let tx = guard.0.transaction()?;
-                body(&tx)
-            }
-            None => {
-                let mut connection = self.writer();
-                let tx = connection.transaction()?;
-                body(&tx)
-            }
+        let mut watcher = self.watcher();
+        if let Some((connection, _)) = &mut *watcher {
+            let tx = connection.transaction()?;
+            return body(&tx);
         }
+        drop(watcher);
+        let mut connection = self.writer();
+        let tx = connection.transaction()?;
+        body(&tx)
     }
 
     /// Whether another connection has committed since the last call of [`Store::settled`]: if so, a token. Pass it to
     /// `settled` once the changes are loaded.
     pub fn moved(&self) -> Result<Option<i64>> {
-        let Some(watcher) = &self.watcher else { return Ok(None) };
-        let guard = watcher.lock().unwrap_or_else(PoisonError::into_inner);
-        let version: i64 = guard.0.prepare_cached("PRAGMA data_version")?.query_row([], |r| r.get(0))?;
-        Ok((version != guard.1).then_some(version))
+        let Some(path) = &self.path else { return Ok(None) };
+        let mut watcher = self.watcher();
+        let (connection, loaded) = match &mut *watcher {
+            Some(open) => open,
+            none => none.insert((open::watching(path)?, -1)),
+        };
+        let version: i64 = connection.prepare_cached("PRAGMA data_version")?.query_row([], |r| r.get(0))?;
+        Ok((version != *loaded).then_some(version))
     }
 
     pub fn settled(&self, token: i64) {
-        if let Some(watcher) = &self.watcher {
-            watcher.lock().unwrap_or_else(PoisonError::into_inner).1 = token;
+        if let Some((_, loaded)) = &mut *self.watcher() {
+            *loaded = token;
         }
     }
 

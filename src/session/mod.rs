@@ -33,7 +33,7 @@ use crate::action::{Action, Observation};
 use crate::machine::{Environment, MadeFile};
 use crate::provenance::orders;
 use crate::store::{Format, StoreError, forget};
-use crate::untrusted::{Leak, Secrets, holds_key, redact};
+use crate::untrusted::{self, Leak, Secrets, holds_key, redact};
 use crate::verdict::Footprint;
 use rows::{Kind, Rows};
 use rusqlite::Connection;
@@ -171,7 +171,10 @@ impl Sessions {
     /// # Errors
     /// [`SessionError::Open`]
     pub fn open(path: &Path) -> Result<Self, SessionError> {
-        Ok(Self { database: Arc::new(Mutex::new(FORMAT.open(path)?)), age: AGE })
+        let database = FORMAT.open(path)?;
+        // what is stored is searched for secrets
+        untrusted::prepare();
+        Ok(Self { database: Arc::new(Mutex::new(database)), age: AGE })
     }
 
     /// The same, but a session is kept for `age` after its last use, instead of two weeks.

@@ -23,7 +23,7 @@ mod visible;
 pub(crate) use content::Content;
 pub use leak::Leak;
 pub(crate) use leak::REMOVED;
-pub(crate) use redact::{REDACTED, Secrets, holds_key, redact};
+pub(crate) use redact::{REDACTED, Secrets, holds_key, prepare, redact};
 pub use text::Untrusted;
 #[cfg(any(feature = "research", feature = "evolve"))]
 pub(crate) use visible::without_controls;

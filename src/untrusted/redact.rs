@@ -63,6 +63,11 @@ impl Form {
     }
 }
 
+/// Builds the search for secrets, which otherwise the first text does.
+pub fn prepare() {
+    LazyLock::force(&WORDS);
+}
+
 /// Replaces each secret in a text by `[redacted]`; unchanged text is not copied.
 #[must_use]
 pub(crate) fn redact(text: &str) -> Cow<'_, str> {
