@@ -342,6 +342,7 @@ impl View<'_> {
         let mut query = EffectFacts::new(effect.verb, effect.target.kind(), effect.target.name());
         query.operation.clone_from(&effect.operation);
         query.program.clone_from(&effect.program);
+        query.folder.clone_from(&effect.cwd);
         query.detail = effect.detail.to_string();
         query.destination = self.destination(effect);
         query.recursive = effect.recursive;

@@ -56,7 +56,7 @@ impl Example {
         let who = request::principal(&inner.words, &self.subject).map_err(|error| error.to_string())?;
         match (&self.effect, &self.event) {
             (Some(effect), None) => {
-                request::request(&inner.words, inner.uses, inner.schema.as_ref(), &who, effect)
+                request::request(&inner.words, inner.uses, inner.schema.as_ref(), &who, effect, &[])
                     .map_err(|error| error.to_string())?;
                 Ok(screener.screen(effect))
             }

@@ -78,6 +78,9 @@ macro_rules! facts {
             /// The path with links resolved, if it differs from the name. Policies see its folders, too.
             #[serde(skip_serializing_if = "String::is_empty")]
             pub resolved: String,
+            /// The folder in which the program runs; empty if it is unknown, or the target is a path.
+            #[serde(skip_serializing_if = "String::is_empty")]
+            pub folder: String,
         }
 
         impl EffectFacts {
@@ -89,7 +92,6 @@ macro_rules! facts {
                     kind,
                     class: TargetClass::Kind(kind),
                     verb,
-                    resolved: String::new(),
                     ..Self::nothing()
                 }
             }
@@ -106,6 +108,7 @@ macro_rules! facts {
                     $($target: <$ttype>::default(),)*
                     $($context: <$ctype>::default(),)*
                     resolved: String::new(),
+                    folder: String::new(),
                 }
             }
 
@@ -119,6 +122,7 @@ macro_rules! facts {
                 vec![
                     $(($cname.to_owned(), self.$context.value(words)),)*
                     ("dynamic".to_owned(), Value::new_bool(self.name.contains(UNKNOWN_SPAN))),
+                    ("folder".to_owned(), Value::new_entity_uid(words.folder(&self.folder))),
                 ]
             }
         }
@@ -129,6 +133,14 @@ macro_rules! facts {
         pub(super) const CONTEXT: &[Attribute] = &[
             $(Attribute { name: $cname, cedar: <$ctype as Fact>::TYPE, doc: &[$($cdoc),+] },)*
             Attribute { name: "dynamic", cedar: <bool as Fact>::TYPE, doc: &[" Part of the target is not constant."] },
+            Attribute {
+                name: "folder",
+                cedar: "Folder",
+                doc: &[
+                    " The folder in which the program runs: context.folder in Folder::\"/home/me/shop\". Of an effect on a",
+                    " path it is empty, because its place is that of the path.",
+                ],
+            },
         ];
     };
 }

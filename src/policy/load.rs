@@ -1,13 +1,13 @@
 //! Loading of policies: parses them, validates them against the schema, reads annotations, splits them by verb.
 
 use super::upgrade::{UpgradeError, upgrade};
-use super::{Inner, Policies, RequestError, Rule, event, examples, request, schema};
+use super::{Inner, Policies, RequestError, Rule, allow, event, examples, request, schema};
 use crate::check::{Answerer, Response, Severity};
 use crate::effect::Verb;
 use cedar_policy::{ActionConstraint, Effect as CedarEffect, PolicyId, PolicySet, Schema, ValidationMode, Validator};
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::str::FromStr as _;
 use std::sync::OnceLock;
 
@@ -59,6 +59,14 @@ pub enum PolicyError {
         /// File name.
         file: String,
         /// Policy id, or its position.
+        id: String,
+        /// The problem.
+        problem: String,
+    },
+    /// A policy cannot be disabled.
+    #[error("policy.disable.{id}: {problem}")]
+    Disabled {
+        /// Policy id.
         id: String,
         /// The problem.
         problem: String,
@@ -115,9 +123,9 @@ pub enum PolicyError {
     Request(#[from] RequestError),
 }
 
-/// Loads the base policies and `sources`. A test verifies the base policies, so that they are not verified at each
-/// start; `whole` verifies them, too.
-pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError> {
+/// Loads the base policies and `sources`, without those that are `disabled` (id and reason). A test verifies the base
+/// policies, so that they are not verified at each start; `whole` verifies them, too.
+pub(super) fn load(sources: &[Source], disabled: &BTreeMap<String, String>, whole: bool) -> Result<Inner, PolicyError> {
     let base = Source { file: BASE_FILE.to_owned(), text: BASE.to_owned(), examples: Some(BASE_EXAMPLES.to_owned()) };
     let texts: Vec<Source> = std::iter::once(base).chain(sources.iter().cloned()).collect();
     let mut hash = Sha256::new();
@@ -126,6 +134,10 @@ pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError
         hash.update([0]);
         hash.update(&source.text);
     }
+    for id in disabled.keys() {
+        hash.update([1]);
+        hash.update(id);
+    }
     let mut inner = Inner {
         parts: std::array::from_fn(|_| OnceLock::new()),
         everything: OnceLock::new(),
@@ -133,12 +145,14 @@ pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError
         digest: crate::hex(&hash.finalize()),
         words: request::Words::new()?,
         uses: request::Uses::of(sources.iter().map(|source| source.text.as_str())),
+        folders: Vec::new(),
+        disabled: disabled.clone(),
         schema: None,
         texts,
         examples: Vec::new(),
         answers: Cache::new(super::ANSWERS),
     };
-    if !whole && sources.is_empty() {
+    if !whole && sources.is_empty() && disabled.is_empty() {
         return Ok(inner);
     }
     let everything = everything(&inner.texts)?;
@@ -151,21 +165,24 @@ pub(super) fn load(sources: &[Source], whole: bool) -> Result<Inner, PolicyError
     let (effects, events) = event::split(&everything)?;
     event::validate(&events, schema::USER)?;
     inner.events = events;
+    if let Some(problem) = allow::problems(&everything, disabled).into_iter().next() {
+        return Err(problem);
+    }
+    if inner.uses.folders {
+        inner.folders = request::folders_named_in(&everything.set);
+    }
     let result = Validator::new(schema.clone()).validate(&effects, ValidationMode::Strict);
     if let Some(error) = result.validation_errors().next() {
-        let rule = everything.rules.get(error.policy_id());
-        return Err(PolicyError::Invalid {
-            file: rule.map_or_else(String::new, |r| r.file.clone()),
-            id: error.policy_id().to_string(),
-            problem: error.to_string(),
-        });
+        return Err(misfit(&everything, error));
     }
     inner.schema = Some(schema);
     inner.everything = OnceLock::from(Some(everything));
     let mut verified = Vec::new();
     // an operator's policy may forbid an effect that an example of the base policies allows, so their examples are
     // verified only without operator policies
-    for source in inner.texts.iter().filter(|source| sources.is_empty() || source.file != BASE_FILE) {
+    for source in
+        inner.texts.iter().filter(|source| sources.is_empty() && disabled.is_empty() || source.file != BASE_FILE)
+    {
         verified.extend(examples::verify(&inner, source)?);
     }
     inner.examples = verified;
@@ -217,10 +234,12 @@ fn place(text: &str, offset: usize) -> (usize, usize) {
 pub(super) fn speaking_of(verb: Verb, inner: &Inner) -> Option<Policies> {
     let mut found = Policies::default();
     if let Some(Some(everything)) = inner.everything.get() {
-        for policy in everything.set.policies().filter(|policy| speaks(policy, verb)) {
+        let is_on = |policy: &&cedar_policy::Policy| !inner.is_disabled(policy.id());
+        for policy in everything.set.policies().filter(is_on).filter(|policy| speaks(policy, verb)) {
             found.set.add(policy.clone()).ok()?;
         }
         found.rules.clone_from(&everything.rules);
+        found.allowing = allow::allowing(&found);
         return Some(found);
     }
     for source in &inner.texts {
@@ -332,14 +351,113 @@ fn rule(source: &Source, policy: &cedar_policy::Policy) -> Result<Rule, PolicyEr
         severity: severity.transpose()?,
         forbids: policy.effect() == CedarEffect::Forbid,
         later,
+        allows: text("allows").map(|list| allow::names(&list)).unwrap_or_default(),
         file: source.file.clone(),
         id,
     })
 }
 
 fn syntax(source: &Source, error: &cedar_policy::ParseErrors) -> PolicyError {
-    use miette::Diagnostic as _;
-    let offset = error.iter().next().and_then(|e| e.labels().and_then(|mut l| l.next())).map_or(0, |l| l.offset());
+    let first = error.iter().next();
+    let mut first = first.map_or_else(|| one_syntax(source, error), |first| one_syntax(source, first));
+    if let PolicyError::Syntax { problem, .. } = &mut first {
+        *problem = error.to_string();
+    }
+    first
+}
+
+fn one_syntax(source: &Source, error: &(impl miette::Diagnostic + ?Sized)) -> PolicyError {
+    let offset = error.labels().and_then(|mut labels| labels.next()).map_or(0, |label| label.offset());
     let (line, column) = place(&source.text, offset);
     PolicyError::Syntax { file: source.file.clone(), line, column, problem: error.to_string() }
+}
+
+/// All problems of these policies with their lines (0: of no line), for a person who mends them; none if they load.
+pub(super) fn problems(sources: &[Source], disabled: &BTreeMap<String, String>) -> Vec<(usize, PolicyError)> {
+    let mut found = Vec::new();
+    let base = Source { file: BASE_FILE.to_owned(), text: BASE.to_owned(), examples: None };
+    let mut all = Policies::default();
+    for source in std::iter::once(&base).chain(sources) {
+        match source.text.parse::<PolicySet>() {
+            Ok(parsed) => {
+                for policy in parsed.policies() {
+                    let upgraded = if source.file == BASE_FILE { Ok(None) } else { words(source, policy) };
+                    let added = upgraded.and_then(|new| all.add(source, new.as_ref().unwrap_or(policy)));
+                    found.extend(added.err());
+                }
+            }
+            Err(errors) => found.extend(errors.iter().map(|error| one_syntax(source, error))),
+        }
+    }
+    found.extend(allow::problems(&all, disabled));
+    found.extend(invalid(&all));
+    if found.is_empty() {
+        // what only a whole set can have: files without a policy, and examples
+        found.extend(load(sources, disabled, true).err());
+    }
+    let mut found: Vec<(usize, PolicyError)> =
+        found.into_iter().map(|problem| (line_of(sources, &problem), problem)).collect();
+    found.sort_by_key(|(line, problem)| (problem.file().to_owned(), *line));
+    found.dedup_by_key(|(_, problem)| problem.to_string());
+    found
+}
+
+fn misfit(all: &Policies, error: &cedar_policy::ValidationError) -> PolicyError {
+    use miette::Diagnostic as _;
+    let help = error.help().map(|help| format!("; {help}")).unwrap_or_default();
+    PolicyError::Invalid {
+        file: all.rules.get(error.policy_id()).map_or_else(String::new, |rule| rule.file.clone()),
+        id: error.policy_id().to_string(),
+        problem: format!("{error}{help}"),
+    }
+}
+
+/// What does not fit the schemas.
+fn invalid(all: &Policies) -> Vec<PolicyError> {
+    let schema = match Schema::from_cedarschema_str(schema::of_effects()) {
+        Ok((schema, _)) => schema,
+        Err(error) => return vec![PolicyError::Schema(Box::new(error))],
+    };
+    let (effects, events) = match event::split(all) {
+        Ok(split) => split,
+        Err(problem) => return vec![problem],
+    };
+    let result = Validator::new(schema).validate(&effects, ValidationMode::Strict);
+    let mut found: Vec<PolicyError> = result.validation_errors().map(|error| misfit(all, error)).collect();
+    found.extend(event::validate(&events, schema::USER).err());
+    found
+}
+
+/// The line of a problem, from 1; 0 if it has none.
+fn line_of(sources: &[Source], problem: &PolicyError) -> usize {
+    let id = match problem {
+        PolicyError::Syntax { line, .. } | PolicyError::Word { line, .. } => return *line,
+        PolicyError::Invalid { id, .. } | PolicyError::Annotation { id, .. } => id,
+        _ => return 0,
+    };
+    let Some(source) = sources.iter().find(|source| source.file == problem.file()) else { return 0 };
+    let named = source.text.find(&format!("@id(\"{id}\")"));
+    // a policy without an id is called by its number
+    let number = || id.strip_prefix("policy")?.parse().ok();
+    let nth = |number: usize| {
+        let begins = |line: &&str| line.starts_with("permit") || line.starts_with("forbid");
+        source.text.lines().enumerate().filter(|(_, line)| begins(line)).nth(number).map(|(at, _)| at + 1)
+    };
+    named.map(|at| place(&source.text, at).0).or_else(|| nth(number()?)).unwrap_or_default()
+}
+
+impl PolicyError {
+    /// The file that has the problem; empty if none has.
+    pub(super) fn file(&self) -> &str {
+        match self {
+            Self::Syntax { file, .. }
+            | Self::Invalid { file, .. }
+            | Self::Annotation { file, .. }
+            | Self::Empty { file }
+            | Self::Example { file, .. }
+            | Self::Examples { file, .. }
+            | Self::Word { file, .. } => file,
+            Self::Disabled { .. } | Self::Schema(_) | Self::Request(_) => "",
+        }
+    }
 }

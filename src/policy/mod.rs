@@ -8,6 +8,7 @@
 //!    pass. If no policy applies, or evaluation fails, it is unknown. An error never becomes a pass.
 
 mod alike;
+mod allow;
 mod class;
 mod event;
 mod examples;
@@ -31,7 +32,7 @@ use crate::effect::{Kind, Verb};
 use cedar_policy::{Authorizer, Decision as CedarDecision, Entity, PolicyId, PolicySet, Schema};
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -57,11 +58,19 @@ pub struct Rule {
     pub forbids: bool,
     /// Whether it also judges what a file that the action writes does once something runs it. A person is asked then.
     pub later: bool,
+    /// The policies that do not ask where it permits (`@allows`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allows: Vec<String>,
     /// Name of its file.
     pub file: String,
 }
 
 impl Rule {
+    /// Whether it allows what another policy asks about.
+    fn allows(&self, other: &Self) -> bool {
+        matches!(other.response, Response::Ask(_)) && self.allows.contains(&other.id)
+    }
+
     /// Whether it ships with the engine.
     #[must_use]
     pub fn is_shipped(&self) -> bool {
@@ -89,6 +98,10 @@ struct Inner {
     digest: String,
     words: request::Words,
     uses: request::Uses,
+    /// The folders that policies name.
+    folders: Vec<String>,
+    /// The policies that are switched off, and why.
+    disabled: BTreeMap<String, String>,
     examples: Vec<(String, String, String)>,
     /// The answers about effects so far.
     answers: Cache<alike::Shape, Arc<Answer>>,
@@ -103,6 +116,8 @@ const FEW: usize = 8;
 #[derive(Debug, Default)]
 struct Policies {
     set: PolicySet,
+    /// Those of them that allow what others ask about.
+    allowing: PolicySet,
     rules: HashMap<PolicyId, Rule>,
     /// How they use the name of the target, and how many effects they were asked about before that was of interest.
     names: OnceLock<alike::Names>,
@@ -133,12 +148,18 @@ struct Answer {
     decision: CedarDecision,
     /// The policies that decide.
     reasons: Vec<PolicyId>,
+    /// If it is a denial: the policies that allow what others ask about.
+    allowing: Vec<PolicyId>,
 }
 
 impl Inner {
     /// `None` if the shipped text cannot be parsed; every effect is unknown then.
     fn part(&self, verb: Verb) -> Option<&Policies> {
         self.parts.get(verb as usize)?.get_or_init(|| load::speaking_of(verb, self)).as_ref()
+    }
+
+    fn is_disabled(&self, id: &PolicyId) -> bool {
+        self.disabled.contains_key::<str>(id.as_ref())
     }
 
     fn everything(&self) -> Option<&Policies> {
@@ -155,13 +176,35 @@ impl Policy {
         Self::load(&[])
     }
 
-    /// The universal criteria together with an operator's policies. Operator policies can only forbid more, or permit
-    /// effects that the base policies do not know; they cannot lift a forbid of the base (in Cedar, forbid wins).
+    /// The universal criteria together with an operator's policies. Operator policies can forbid more, permit effects
+    /// that the base policies do not know, and allow what a policy asks about (`@allows`); they cannot lift a denial.
     ///
     /// # Errors
     /// The first problem, with file, line and column.
     pub fn load(sources: &[Source]) -> Result<Self, PolicyError> {
-        load::load(sources, false).map(|inner| Self { inner: Arc::new(inner) })
+        Self::load_without(sources, &BTreeMap::new())
+    }
+
+    /// The same without the policies `disabled`: their ids, with reasons. Only what asks, and an operator's own policies
+    /// can be disabled.
+    ///
+    /// # Errors
+    /// The first problem, with file, line and column.
+    pub fn load_without(sources: &[Source], disabled: &BTreeMap<String, String>) -> Result<Self, PolicyError> {
+        load::load(sources, disabled, false).map(|inner| Self { inner: Arc::new(inner) })
+    }
+
+    /// All problems of these policies at once, each with its line (0: of no line), for a person who mends them. None if they
+    /// load, with their examples.
+    #[must_use]
+    pub fn problems(sources: &[Source], disabled: &BTreeMap<String, String>) -> Vec<(usize, PolicyError)> {
+        load::problems(sources, disabled)
+    }
+
+    /// Why each policy is switched off, by its id.
+    #[must_use]
+    pub fn disabled(&self) -> &BTreeMap<String, String> {
+        &self.inner.disabled
     }
 
     /// Parses what is otherwise parsed at the first effects of each verb.
@@ -171,13 +214,21 @@ impl Policy {
         }
     }
 
+    /// Parses the policies about these verbs, which otherwise the first effect of each verb does.
+    pub fn prepare(&self, verbs: &BTreeSet<Verb>) {
+        for verb in verbs {
+            self.inner.part(*verb);
+        }
+    }
+
     /// The same policies, verified as a whole: the shipped policies are validated, too, and their examples verified.
     /// [`Self::load`] verifies only the operator's policies; the tests of the engine verify the shipped ones.
     ///
     /// # Errors
     /// The first problem, with file, line and column.
     pub fn proved(&self) -> Result<Self, PolicyError> {
-        load::load(self.inner.texts.get(1..).unwrap_or_default(), true).map(|inner| Self { inner: Arc::new(inner) })
+        load::load(self.inner.texts.get(1..).unwrap_or_default(), &self.inner.disabled, true)
+            .map(|inner| Self { inner: Arc::new(inner) })
     }
 
     /// The Cedar text of the policy with this id, if there is one.
@@ -270,14 +321,29 @@ impl<'a> Screener<'a> {
         }
         let not_built = |problem: &RequestError| format!("the policy request could not be built: {problem}");
         let who = self.who.as_ref().map_err(not_built)?;
-        let (request, entities) =
-            request::request(&inner.words, inner.uses, None, who, query).map_err(|problem| not_built(&problem))?;
-        let response = Authorizer::new().is_authorized(&request, &part.set, &entities);
-        if let Some(error) = response.diagnostics().errors().next() {
-            return Err(format!("a policy could not be evaluated: {error}"));
+        let asked = |set: &PolicySet, held: &[String]| {
+            let request = request::request(&inner.words, inner.uses, None, who, query, held);
+            let (request, entities) = request.map_err(|problem| not_built(&problem))?;
+            let response = Authorizer::new().is_authorized(&request, set, &entities);
+            match response.diagnostics().errors().next() {
+                Some(error) => Err(format!("a policy could not be evaluated: {error}")),
+                None => Ok((response.decision(), response.diagnostics().reason().cloned().collect::<Vec<PolicyId>>())),
+            }
+        };
+        let held = request::held(&inner.folders, query);
+        let (mut decision, mut reasons) = asked(&part.set, &held)?;
+        // a policy that permits means what is in a folder, not what holds it
+        if decision == CedarDecision::Allow && !held.is_empty() {
+            (decision, reasons) = asked(&part.set, &[])?;
         }
-        let reasons = response.diagnostics().reason().cloned().collect();
-        let answer = Arc::new(Answer { decision: response.decision(), reasons });
+        let allowing = match decision {
+            CedarDecision::Deny if !part.allowing.is_empty() => match asked(&part.allowing, &[])? {
+                (CedarDecision::Allow, allowing) => allowing,
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        };
+        let answer = Arc::new(Answer { decision, reasons, allowing });
         if let Some(shape) = shape {
             inner.answers.insert(shape, Arc::clone(&answer));
         }
@@ -338,8 +404,17 @@ impl<'a> Screener<'a> {
             ),
             CedarDecision::Deny if rules.is_empty() => unknown(query.lead()),
             CedarDecision::Deny => {
+                let allowing: Vec<&Rule> = answer.allowing.iter().filter_map(|id| part.rules.get(id)).collect();
+                let stands = |rule: &&&Rule| !allowing.iter().any(|allowing| allowing.allows(rule));
                 let mut findings: Vec<Finding> =
-                    rules.iter().map(|r| rule_finding(r, Outcome::Violation, subject, query)).collect();
+                    rules.iter().filter(stands).map(|r| rule_finding(r, Outcome::Violation, subject, query)).collect();
+                if findings.is_empty() {
+                    let first = allowing.iter().min_by_key(|rule| &rule.id);
+                    return first.map_or_else(
+                        || unknown(query.lead()),
+                        |rule| vec![rule_finding(rule, Outcome::Pass, subject, query)],
+                    );
+                }
                 // denials first, because the first reason is shown
                 findings.sort_by(|a, b| (a.response, &a.source).cmp(&(b.response, &b.source)));
                 findings

@@ -4,7 +4,8 @@ use super::facts::{EffectFacts, Subject};
 use super::schema;
 use crate::effect::Verb;
 use cedar_policy::{
-    Context, Entities, Entity, EntityId, EntityTypeName, EntityUid, Request, RestrictedExpression as Value, Schema,
+    Context, Entities, Entity, EntityId, EntityTypeName, EntityUid, PolicySet, Request, RestrictedExpression as Value,
+    Schema,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -104,6 +105,10 @@ impl Words {
 }
 
 impl Words {
+    pub fn folder(&self, path: &str) -> EntityUid {
+        EntityUid::from_type_name_and_id(self.folder.clone(), EntityId::new(path))
+    }
+
     fn action(&self, verb: Verb) -> EntityUid {
         let new = || EntityUid::from_type_name_and_id(self.action.clone(), EntityId::new(verb.as_str()));
         self.actions.get(&verb).cloned().unwrap_or_else(new)
@@ -132,26 +137,36 @@ impl Uses {
     }
 }
 
-/// The Cedar request of one effect. With a `schema`, the request is also validated, which takes 6 us.
+/// The Cedar request of one effect. With a `schema`, the request is also validated, which takes 6 us. `held`: folders that
+/// the target counts as being in, too.
 pub(super) fn request(
     words: &Words,
     uses: Uses,
     schema: Option<&Schema>,
     who: &Entity,
     facts: &EffectFacts,
+    held: &[String],
 ) -> Result<(Request, Entities), RequestError> {
     let user = who.uid();
     let target = EntityUid::from_type_name_and_id(words.target.clone(), EntityId::new(&facts.name));
     let action = words.action(facts.verb);
     let attribute = |error| RequestError::Attribute(Box::new(error));
-    let folders = if uses.folders { folders(words, facts)? } else { HashSet::new() };
+    let mut folders = if uses.folders { folders(words, facts)? } else { HashSet::new() };
+    folders.extend(held.iter().map(|path| words.folder(path)));
     let what = Entity::new(target.clone(), facts.target_attributes(words), folders).map_err(attribute)?;
     let context =
         Context::from_pairs(facts.context_attributes(words)).map_err(|error| RequestError::Context(Box::new(error)))?;
     let request =
         Request::new(user, action, target, context, schema).map_err(|error| RequestError::Request(Box::new(error)))?;
     let grouped = words.grouped.get(&facts.verb).filter(|_| uses.groups && schema.is_none()).cloned();
-    let entities = Entities::from_entities([who.clone(), what].into_iter().chain(grouped), schema)
+    let place = match facts.folder.as_str() {
+        folder if uses.folders && !folder.is_empty() && folder.len() <= LONGEST_PATH => {
+            let above = above(folder).filter(|above| above != folder).map(|path| words.folder(&path)).collect();
+            Some(Entity::new_no_attrs(words.folder(folder), above))
+        }
+        _ => None,
+    };
+    let entities = Entities::from_entities([who.clone(), what].into_iter().chain(grouped).chain(place), schema)
         .map_err(|error| RequestError::Entities(Box::new(error)))?;
     Ok((request, entities))
 }
@@ -188,12 +203,37 @@ fn folders(words: &Words, facts: &EffectFacts) -> Result<HashSet<EntityUid>, Req
     if longest > LONGEST_PATH {
         return Err(RequestError::LongPath(longest));
     }
-    let above = |path: &'_ str| -> Vec<String> {
-        let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0).chain([path.len()]);
-        let mut all: Vec<String> = ends.filter_map(|end| path.get(..end)).map(str::to_owned).collect();
-        all.push("/".to_owned());
-        all
+    Ok(above(written).chain(above(resolved)).map(|path| words.folder(&path)).collect())
+}
+
+/// A path and the folders that contain it.
+fn above(path: &str) -> impl Iterator<Item = String> + '_ {
+    let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0).chain([path.len()]);
+    ends.filter_map(|end| path.get(..end)).chain(["/"]).map(str::to_owned)
+}
+
+/// Those of the folders named in policies that the effect concerns because its target holds them.
+pub(super) fn held(named: &[String], facts: &EffectFacts) -> Vec<String> {
+    let whole = facts.recursive
+        || facts.is_prefix
+        || matches!(facts.verb, Verb::Delete | Verb::Discard | Verb::Move | Verb::Mount | Verb::Encrypt);
+    if !whole || facts.kind != crate::effect::Kind::Path {
+        return Vec::new();
+    }
+    let holds = |folder: &str, path: &str| {
+        folder.strip_prefix(path.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'))
     };
-    let paths = above(written).into_iter().chain(above(resolved));
-    Ok(paths.map(|path| EntityUid::from_type_name_and_id(words.folder.clone(), EntityId::new(path))).collect())
+    let paths = [facts.constant_part(), facts.resolved.as_str()];
+    let held = named.iter().filter(|folder| paths.iter().any(|path| !path.is_empty() && holds(folder, path)));
+    held.cloned().collect()
+}
+
+/// The folders that policies name.
+pub(super) fn folders_named_in(policies: &PolicySet) -> Vec<String> {
+    let all = policies.policies().flat_map(cedar_policy::Policy::entity_literals);
+    let folders = all.filter(|uid| uid.type_name().to_string() == "Folder");
+    let mut named: Vec<String> = folders.map(|uid| uid.id().unescaped().to_owned()).collect();
+    named.sort_unstable();
+    named.dedup();
+    named
 }

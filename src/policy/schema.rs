@@ -122,7 +122,7 @@ fn generate() -> String {
     }
     schema.push_str(USER);
     schema.push_str(
-        "\n// the folders that contain a path, at any depth: resource in Folder::\"/data/prod\"\nentity Folder;\n\n\
+        "\n// the folders that contain a path, at any depth: resource in Folder::\"/data/prod\"; in a policy that forbids, what holds\n// that folder counts, too, if it is removed or changed with all that it holds\nentity Folder in [Folder];\n\n\
          entity Target in [Folder] {\n",
     );
     attributes(&mut schema, TARGET);

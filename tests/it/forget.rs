@@ -157,7 +157,7 @@ fn an_operator_removes_a_secret_from_everything() {
     };
     let state = home.path().join(".local/state/agrail");
     for command in [format!("frobnicate '{SECRET}'"), format!("rm -rf '/etc/{SECRET}'")] {
-        run(&["check", "--user", "nobody", "--request", &format!("say {SECRET}"), "--shell", &command]);
+        run(&["check", "--queue", "--user", "nobody", "--request", &format!("say {SECRET}"), "--shell", &command]);
     }
     let sessions = Sessions::open(&state.join("sessions.db")).unwrap();
     sessions.prompt("s1", &format!("say {SECRET}")).unwrap();

@@ -61,3 +61,134 @@ fn a_misspelt_group_is_refused() {
     let error = load("principal, action in Action::\"chnage\", resource").unwrap_err();
     assert!(error.to_string().contains("chnage"), "{error}");
 }
+
+#[tokio::test]
+async fn what_holds_a_folder_counts_if_it_goes() {
+    let rule = "principal, action in Action::\"change\", resource in Folder::\"/home/user/a/prod\"";
+    for command in [
+        "rm -rf /home/user/a",
+        "mv /home/user/a /home/user/b",
+        "rm -rf /home/user/a/*",
+        "chmod -R 700 /home/user/a",
+        "mv /home/user/x /home/user/a/prod/",
+    ] {
+        let verdict = judged(rule, command).await;
+        assert!(
+            verdict.findings.iter().any(|found| found.source.to_string() == "policy:own"),
+            "{command}: {}",
+            verdict.reason
+        );
+    }
+    for command in ["touch /home/user/a/x", "rm -rf /home/user/a/product", "mkdir -p /home/user/a/b", "ls /home/user/a"]
+    {
+        let verdict = judged(rule, command).await;
+        assert!(
+            verdict.findings.iter().all(|found| found.source.to_string() != "policy:own"),
+            "{command}: {}",
+            verdict.reason
+        );
+    }
+}
+
+const PIP: &str = "@id(\"pip\") @category(\"integrity\") @reason(\"the shop may\") @allows(\"install\")
+permit (principal, action == Action::\"install\", resource)
+when { context.program == \"pip\" && !context.privileged && context.folder in Folder::\"/home/user/shop\" };";
+
+fn named(file: &str, text: &str) -> Source {
+    Source { file: file.to_owned(), text: text.to_owned(), examples: None }
+}
+
+async fn told(policy: &Policy, command: &str, cwd: &str) -> Verdict {
+    let folder = tempfile::tempdir().unwrap();
+    for path in ["home/user/shop/deep/er", "home/user/shopping", "tmp"] {
+        std::fs::create_dir_all(folder.path().join(path)).unwrap();
+    }
+    let guard = Guard::builder().policy(policy.clone()).build().unwrap();
+    let action = agrail::action::Action::Shell { command: command.to_owned(), cwd: Some(cwd.into()) };
+    guard.check(&action, &context(folder.path(), "user")).await
+}
+
+#[tokio::test]
+async fn operators_allow_what_a_policy_asks_about() {
+    let policy = Policy::load(&[named("own.cedar", PIP)]).unwrap();
+    for (command, cwd, decision) in [
+        ("pip install requests", "/home/user/shop", Decision::Allow),
+        ("pip install requests", "/home/user/shop/deep/er", Decision::Allow),
+        ("cd /home/user/shop && pip install requests", "/tmp", Decision::Allow),
+        ("pip install requests", "/home/user/shopping", Decision::Ask),
+        ("pip install requests", "/home/user", Decision::Ask),
+        ("cd .. && pip install requests", "/home/user/shop", Decision::Ask),
+        ("cd \"$X\" && pip install requests", "/home/user/shop", Decision::Ask),
+        ("pip install a; cd /tmp; pip install a", "/home/user/shop", Decision::Ask),
+        ("env -C /tmp pip install requests", "/home/user/shop", Decision::Ask),
+        (
+            "python3 -c 'import subprocess; subprocess.run([\"pip\", \"install\", \"x\"], cwd=\"/tmp\")'",
+            "/home/user/shop",
+            Decision::Ask,
+        ),
+        ("sudo pip install requests", "/home/user/shop", Decision::Ask),
+        ("apt-get install x", "/home/user/shop", Decision::Ask),
+        ("pip install --index-url https://x.example/simple requests", "/home/user/shop", Decision::Ask),
+    ] {
+        let verdict = told(&policy, command, cwd).await;
+        let fine = verdict.decision == decision || (decision == Decision::Ask && verdict.decision == Decision::Deny);
+        assert!(fine, "{command} in {cwd}: {} {}", verdict.decision, verdict.reason);
+    }
+    let verdict = told(&policy, "pip install requests", "/home/user/shop").await;
+    assert!(verdict.findings.iter().any(|found| found.source.to_string() == "policy:pip"));
+}
+
+#[test]
+fn nothing_allows_what_a_policy_denies() {
+    let wrong = |text: &str| Policy::load(&[named("own.cedar", text)]).unwrap_err().to_string();
+    let denial = PIP.replace("\"install\")\n", "\"downloaded-code\")\n");
+    assert!(wrong(&denial).contains("'downloaded-code' denies"), "{}", wrong(&denial));
+    let typo = PIP.replace("@allows(\"install\")", "@allows(\"instal\")");
+    assert!(wrong(&typo).contains("did you mean 'install'?"), "{}", wrong(&typo));
+    let forbids = PIP.replace("permit", "forbid");
+    assert!(wrong(&forbids).contains("belongs to a policy that permits"), "{}", wrong(&forbids));
+    let all = PIP.split("when").next().unwrap().to_owned() + ";";
+    assert!(wrong(&all).contains("@whole"), "{}", wrong(&all));
+    Policy::load(&[named("own.cedar", &all.replace("@id", "@whole(\"yes\") @id"))]).unwrap();
+    let permit = PIP.replace("@allows(\"install\")", "@allows(\"understood\")");
+    assert!(wrong(&permit).contains("nothing to allow"), "{}", wrong(&permit));
+}
+
+#[tokio::test]
+async fn a_policy_that_asks_can_be_disabled() {
+    let off = |id: &str, why: &str| [(id.to_owned(), why.to_owned())].into();
+    let policy = Policy::load_without(&[], &off("install", "images are built from scratch")).unwrap();
+    assert_eq!(told(&policy, "pip install x", "/home/user").await.decision, Decision::Allow);
+    assert_ne!(policy.digest(), Policy::base().unwrap().digest());
+    let refused = |id: &str, why: &str| Policy::load_without(&[], &off(id, why)).unwrap_err().to_string();
+    assert!(refused("downloaded-code", "x").contains("denies"));
+    assert!(refused("instal", "x").contains("did you mean 'install'?"));
+    assert!(refused("install", " ").contains("no reason"));
+    // an operator may switch off what is the operator's own
+    let own = named(
+        "own.cedar",
+        "@id(\"mine\") @category(\"x\") @reason(\"y\")\nforbid (principal, action == Action::\"list\", resource);",
+    );
+    let with = Policy::load(std::slice::from_ref(&own)).unwrap();
+    assert_eq!(told(&with, "ls /home/user", "/home/user").await.decision, Decision::Deny);
+    let without = Policy::load_without(&[own], &off("mine", "not now")).unwrap();
+    assert_eq!(told(&without, "ls /home/user", "/home/user").await.decision, Decision::Allow);
+}
+
+#[test]
+fn all_problems_of_a_file_are_told_at_once() {
+    let text = "@id(\"a\") @category(\"x\") @reason(\"y\")\nforbid (principal, action, resource) when { resource.clas == \"x\" };\n\n@id(\"b\") @reason(\"y\")\nforbid (principal, action, resource);\n\n@id(\"c\") @category(\"x\") @reason(\"y\")\n@decision(\"perhaps\")\nforbid (principal, action, resource);\n\n@id(\"d\") @category(\"x\") @reason(\"y\")\nforbid (principal, action, resource) when { resource.class == Class::\"credentials\" };";
+    let found = Policy::problems(&[named("own.cedar", text)], &[].into());
+    let told: Vec<String> = found.iter().map(|(line, problem)| format!("{line} {problem}")).collect();
+    assert_eq!(found.len(), 4, "{told:#?}");
+    for (line, part) in [(1, "clas"), (4, "no @category"), (7, "perhaps"), (12, "did you mean \"credential\"")] {
+        assert!(
+            found.iter().any(|(at, problem)| *at == line && problem.to_string().contains(part)),
+            "{line} {part}: {told:#?}"
+        );
+    }
+    assert!(Policy::problems(&[named("own.cedar", PIP)], &[].into()).is_empty());
+    let broken =
+        Policy::problems(&[named("own.cedar", "forbd (principal);\npermit (principal, action, resource")], &[].into());
+    assert!(!broken.is_empty() && broken[0].0 > 0, "{broken:?}");
+}

@@ -104,6 +104,8 @@ pub struct Effect {
     pub privileged: bool,
     /// The names that a copy or move creates inside its target if the target is a directory.
     pub incoming: Vec<String>,
+    /// The folder in which the program runs; empty if it is unknown, or the target is a path.
+    pub cwd: String,
 }
 
 impl Effect {
@@ -121,6 +123,7 @@ impl Effect {
             keep: false,
             privileged: false,
             incoming: Vec::new(),
+            cwd: String::new(),
         }
     }
 

@@ -40,8 +40,9 @@ pub struct Standing {
 /// # Errors
 /// If one of those that the accepted configuration had is gone or elsewhere, or its record cannot be read.
 pub fn places(config: &Config) -> Result<BTreeMap<String, PathBuf>> {
-    let places = existing(config);
+    // in this order: another process may create the files and then the record
     let known = read(&file(config)?)?.unwrap_or_default();
+    let places = existing(config);
     refuse(&Standing { places: places.clone(), ..known.clone() }.weaker_than(&known))?;
     Ok(places)
 }
@@ -62,6 +63,11 @@ fn existing(config: &Config) -> BTreeMap<String, PathBuf> {
 pub fn check(config: &Config, policy: &Policy, places: BTreeMap<String, PathBuf>) -> Result<()> {
     let file = file(config)?;
     let known = read(&file)?;
+    // what `places` found was compared with the record at that time; another process may have added to both since
+    let mut places = places;
+    for (name, path) in known.iter().flat_map(|known| &known.places) {
+        places.entry(name.clone()).or_insert_with(|| path.clone());
+    }
     let now = Standing::of(config, policy, places, known.as_ref())?;
     let Some(known) = known else { return write(&file, &now) };
     refuse(&now.weaker_than(&known))?;
@@ -123,6 +129,8 @@ impl Standing {
                 if rule.forbids { &mut standing.forbids } else { &mut standing.permits }.insert(name, text);
             }
         }
+        let disabled = config.policy.disable.keys();
+        standing.permits.extend(disabled.map(|id| (format!("policy.disable.{id}"), String::new())));
         standing.permits.extend(rows(config)?);
         let library = config.library()?.digest().to_owned();
         standing.permits.insert("the description of the functions of profiles".to_owned(), library);

@@ -3,9 +3,10 @@
 use crate::memory::may_approve;
 use crate::settings::Config;
 use crate::show::plain;
-use crate::widen;
+use crate::{short, widen};
 use agrail::approvals::{Answer, Approvals, PendingApproval};
-use anyhow::Result;
+use anyhow::{Result, bail};
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 /// List pending approvals, approve one or reject one.
@@ -28,7 +29,7 @@ enum Command {
     List,
     /// Approve an action: it may run once.
     Approve {
-        /// Id of the verdict.
+        /// Id of the verdict, its end or its beginning, or 'last'.
         id: String,
         /// Content of the approval token file, if there is no terminal.
         #[arg(long)]
@@ -36,7 +37,7 @@ enum Command {
     },
     /// Reject an action.
     Reject {
-        /// Id of the verdict.
+        /// Id of the verdict, its end or its beginning, or 'last'.
         id: String,
     },
     /// List the approvals that could be widened: actions that were approved several times and differed in an argument.
@@ -48,7 +49,7 @@ enum Command {
 
 /// A pending approval as text: the effects first, then the whole action.
 fn asked(one: &PendingApproval) -> String {
-    let mut text = format!("{}  {} for {}\n", one.id, plain(&one.agent), plain(&one.identity));
+    let mut text = format!("{}  {} for {}\n", short::shown(&one.id), plain(&one.agent), plain(&one.identity));
     text.push_str(&format!("  why     {}\n", plain(&one.reason)));
     for (place, effect) in one.effects.iter().enumerate() {
         let head = if place == 0 { "would" } else { "" };
@@ -57,6 +58,26 @@ fn asked(one: &PendingApproval) -> String {
     let mark = if one.cut { " (truncated: it cannot be approved)" } else { "" };
     text.push_str(&format!("  action{mark}  {}\n", plain(&one.action)));
     text
+}
+
+/// The id of a pending approval. One that is no longer pending keeps the name that was given, for the message.
+fn named(given: &str, waiting: &[PendingApproval]) -> Result<String> {
+    let known: Vec<String> = waiting.iter().map(|one| one.id.clone()).collect();
+    if known.is_empty() {
+        bail!("no approval is pending, so there is none with the id '{given}'; a pending one is valid for an hour");
+    }
+    short::named(given, &known)
+}
+
+/// Whether a person says yes in the terminal.
+fn confirmed(question: &str) -> Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        bail!("'last' needs a terminal, because a person has to see what it is; give the id");
+    }
+    eprint!("{question} [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 /// Runs the subcommand.
@@ -75,20 +96,31 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
             }
             match waiting.len() {
                 0 => println!("no approval is pending"),
-                _ => println!("answer one with: agrail approvals approve|reject VERDICT"),
+                _ => println!("answer one with: agrail approvals approve|reject ID"),
             }
         }
         Some(Command::Approve { id, token }) => {
             may_approve(config, token.as_deref())?;
-            let waiting = approvals.waiting()?.into_iter().find(|one| one.id == *id);
-            approvals.answer(id, Answer::Approved, &who)?;
-            if let Some(one) = waiting {
-                println!("{}", asked(&one));
+            // an agent may ask about something else meanwhile
+            let is_last = id == "last";
+            let waiting = approvals.waiting()?;
+            let id = named(id, &waiting)?;
+            if let Some(one) = waiting.iter().find(|one| one.id == id) {
+                println!("{}", asked(one));
             }
+            if is_last && !confirmed("approve this?")? {
+                bail!("nothing was approved");
+            }
+            approvals.answer(&id, Answer::Approved, &who)?;
             println!("approved: the action may run once within 15 minutes if nothing changes; let the agent try again");
         }
         Some(Command::Reject { id }) => {
-            approvals.answer(id, Answer::Rejected, &who)?;
+            let waiting = approvals.waiting()?;
+            let id = named(id, &waiting)?;
+            if let Some(one) = waiting.iter().find(|one| one.id == id) {
+                println!("{}", asked(one));
+            }
+            approvals.answer(&id, Answer::Rejected, &who)?;
             println!("rejected");
         }
         Some(Command::Propose) => widen::propose(config, &approvals, args.json)?,

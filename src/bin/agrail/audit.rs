@@ -34,7 +34,7 @@ enum Command {
     },
     /// Show the newest decisions, newest last, or one decision in full.
     Show {
-        /// Id of a verdict, or its number in the log.
+        /// Id of a verdict or its end, its number in the log, or 'last'.
         id: Option<String>,
         /// Maximum number of lines.
         #[arg(long, default_value_t = 20)]
@@ -47,7 +47,7 @@ enum Command {
     Reseal,
     /// Repeat logged decisions on this machine as it is now and show what changed; exit code 2 if a decision did.
     Replay {
-        /// Id of a verdict, or its number in the log; default: the newest.
+        /// Id of a verdict or its end, or its number in the log; default: the newest.
         id: Option<String>,
         /// Repeat every decision in the log.
         #[arg(long, conflicts_with = "id")]
@@ -161,10 +161,14 @@ fn text<'a>(entry: &'a Entry, part: &str) -> &'a str {
     entry.verdict.pointer(part).and_then(serde_json::Value::as_str).unwrap_or_default()
 }
 
+/// The entry with a number, or that of a verdict by its id, the end of its id, or `last`: the newest of several.
 fn found(folder: &std::path::Path, id: &str) -> Result<Option<Entry>> {
     let mut found = None;
+    let wanted = id.to_ascii_uppercase();
     entries(folder, |entry| {
-        if text(&entry, "/id") == id || entry.seq.to_string() == id {
+        let of = text(&entry, "/id");
+        let ends = wanted.len() >= 4 && of.ends_with(&wanted) && !wanted.bytes().all(|byte| byte.is_ascii_digit());
+        if ends || of == id || entry.seq.to_string() == id || id == "last" {
             found = Some(entry);
         }
     })?;
@@ -222,7 +226,8 @@ fn shown(folder: &std::path::Path, limit: usize, blocked: bool, json: bool) -> R
     Ok(ExitCode::SUCCESS)
 }
 
-fn brief(action: &serde_json::Value) -> String {
+/// An action in one line.
+pub fn brief(action: &serde_json::Value) -> String {
     let one = ["command", "url", "tool", "statement", "source", "text", "element"];
     let text = one.iter().find_map(|key| action.get(*key)?.as_str()).unwrap_or_default();
     text.chars().take(120).collect()

@@ -1,12 +1,12 @@
 //! `agrail check`: one verdict.
 
-use crate::settings::Config;
+use crate::settings::{Config, Record};
 use crate::{exit, show};
 use agrail::action::{Action, CheckRequest, Context, ContextInput};
 use agrail::machine::Environment;
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Maximum size of an action in a file or on standard input, bytes.
@@ -14,14 +14,17 @@ const LONGEST: u64 = 64 * 1024 * 1024;
 
 /// Decide whether an action may run; exit code 0 allow, 2 deny, 3 ask, 1 failure
 ///
-///   agrail check --shell 'mv /good /hello' --request 'rename /good to /hello' --user alice
-///   agrail check --shell 'rm -rf build' --cwd /home/alice/project --explain
+///   agrail check 'mv /good /hello' --request 'rename /good to /hello'
+///   agrail check 'rm -rf build' --cwd ~/project --explain
 ///   echo '{"action":{"type":"shell","command":"ls"},"context":{"identity":{"name":"alice"}}}' | agrail check --action - --json
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// Shell command that the agent wants to run.
-    #[arg(long, value_name = "COMMAND", required_unless_present = "action", conflicts_with = "action")]
+    #[arg(value_name = "COMMAND", required_unless_present_any = ["shell", "action"], conflicts_with_all = ["shell", "action"])]
+    command: Option<String>,
+    /// The same as COMMAND.
+    #[arg(long, value_name = "COMMAND", conflicts_with = "action")]
     shell: Option<String>,
     /// JSON file, or - for standard input: {"action": {...}, "context": {...}}, or only an action.
     #[arg(long, value_name = "FILE")]
@@ -35,8 +38,8 @@ pub struct Args {
     /// Root of the machine to inspect, read-only: a folder, or /proc/PID/root of a container.
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
-    /// Working directory of the command; default: the account's home.
-    #[arg(long, value_name = "DIR", requires = "shell")]
+    /// Working directory of the command; default: this folder for COMMAND on this machine, otherwise the account's home.
+    #[arg(long, value_name = "DIR", conflicts_with = "action")]
     cwd: Option<PathBuf>,
     /// Print the verdict as JSON.
     #[arg(long)]
@@ -47,6 +50,9 @@ pub struct Args {
     /// Neither recall nor record anything.
     #[arg(long)]
     no_memory: bool,
+    /// If it asks, put the question into the queue of pending approvals, as a hook does.
+    #[arg(long, conflicts_with = "no_memory")]
+    queue: bool,
 }
 
 /// Runs the subcommand.
@@ -65,7 +71,12 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     context.request = args.request.clone().unwrap_or(around.request);
     context.agent = around.agent.unwrap_or_else(|| "agent".to_owned());
     context.observations = around.observations;
-    let guard = config.builder(!args.no_memory)?.with(|s| s.explain = args.explain).build()?;
+    let record = match (args.no_memory, args.queue) {
+        (true, _) => Record::Nothing,
+        (false, true) => Record::All,
+        (false, false) => Record::Decisions,
+    };
+    let guard = config.recording(record)?.with(|s| s.explain = args.explain).build()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let (verdict, recorded) = runtime.block_on(async {
         let verdict = guard.check(&action, &context).await;
@@ -78,16 +89,18 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     if args.json {
         println!("{}", serde_json::to_string(&verdict)?);
     } else {
-        show::verdict(&verdict, args.explain)?;
+        show::verdict(&verdict, args.explain, record)?;
     }
     Ok(exit::decision(verdict.decision))
 }
 
 fn parse_request(args: &Args) -> Result<(Action, ContextInput)> {
-    if let Some(command) = &args.shell {
-        return Ok((Action::Shell { command: command.clone(), cwd: args.cwd.clone() }, ContextInput::default()));
+    if let Some(command) = args.command.as_ref().or(args.shell.as_ref()) {
+        let here = args.command.is_some() && args.root == Path::new("/");
+        let cwd = args.cwd.clone().or_else(|| std::env::current_dir().ok().filter(|_| here));
+        return Ok((Action::Shell { command: command.clone(), cwd }, ContextInput::default()));
     }
-    let Some(file) = &args.action else { bail!("give --shell COMMAND or --action FILE") };
+    let Some(file) = &args.action else { bail!("give a COMMAND, or --action FILE") };
     let (name, mut bytes) = (file.display(), Vec::new());
     if file.as_os_str() == "-" {
         std::io::stdin().take(LONGEST + 1).read_to_end(&mut bytes)?;

@@ -3,17 +3,22 @@
 use crate::accepted;
 use crate::check::{own_home, own_name};
 use crate::daemon;
-use crate::settings::Config;
+use crate::pause;
+use crate::settings::{Config, Record};
 use agrail::Guard;
 use agrail::action::{Action, Identity};
-use agrail::effect::{Who, shell::NoFiles};
+use agrail::effect::{Verb, Who, extract_effects, shell::NoFiles};
 use agrail::hook::{Answer, Event, HookTarget, Host, Kind, MOST_BYTES, decide, note};
 use agrail::machine::Environment;
+use agrail::policy::Policy;
 use agrail::session::{Author, Sessions};
+use agrail::verdict::Decision;
 use anyhow::{Result, anyhow};
 use clap::builder::{PossibleValuesParser as HostParser, TypedValueParser as _};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{Read, Write};
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -105,7 +110,7 @@ pub struct Desk {
 impl Desk {
     /// Opens all that events need.
     pub fn open(args: &Args, config: Config) -> Result<Self> {
-        let (guard, sessions) = opened(args, &config)?;
+        let (guard, sessions) = opened(args, &config, &[])?;
         Ok(Self { args: args.clone(), config, guard, sessions })
     }
 
@@ -155,7 +160,7 @@ fn answered(args: &Args, config: &Config) -> Result<Answer> {
     match event.kind() {
         Kind::PreToolUse => alone(args, config, &event),
         Kind::Ignored => Ok(args.host.silence()),
-        Kind::PostToolUse | Kind::UserPrompt => noted(args, &config.open_sessions()?, &event),
+        Kind::PostToolUse | Kind::UserPrompt => noted(args, &ManuallyDrop::new(config.open_sessions()?), &event),
     }
 }
 
@@ -175,16 +180,17 @@ fn noted(args: &Args, sessions: &Sessions, event: &Event) -> Result<Answer> {
     Ok(args.host.silence())
 }
 
-/// The guard and the sessions. Loads the tables and opens the files in parallel with the policies.
-fn opened(args: &Args, config: &Config) -> Result<(Guard, Sessions)> {
+/// The guard and the sessions. Opens the files in parallel with the policies, and prepares what a check of the actions
+/// `next` needs.
+fn opened(args: &Args, config: &Config, next: &[Action]) -> Result<(Guard, Sessions)> {
     let shadow = args.shadow || config.hook.shadow;
     let places = accepted::places(config)?;
     std::thread::scope(|scope| {
         let sessions = scope.spawn(|| config.open_sessions());
-        scope.spawn(|| {
-            agrail::effect::extract_effects(&Action::Shell { command: "ls".to_owned(), cwd: None }, NOBODY, &NoFiles)
-        });
-        let guard = config.shadowed(true, shadow).and_then(|builder| Ok(builder.build()?));
+        let verbs = scope.spawn(|| next.iter().flat_map(verbs).collect());
+        // a table that could not be prepared is prepared by the check
+        let prepare = |policy: &Policy| policy.prepare(&verbs.join().unwrap_or_default());
+        let guard = config.shadowed(Record::All, shadow, prepare).and_then(|builder| Ok(builder.build()?));
         let sessions = sessions.join().unwrap_or_else(|_| Err(anyhow!("the sessions could not be opened")));
         let guard = guard?;
         accepted::check(config, guard.policy(), places)?;
@@ -192,9 +198,16 @@ fn opened(args: &Args, config: &Config) -> Result<(Guard, Sessions)> {
     })
 }
 
+/// The verbs of an action, as far as they can be told without the machine.
+fn verbs(action: &Action) -> BTreeSet<Verb> {
+    extract_effects(action, NOBODY, &NoFiles).effects.into_iter().map(|effect| effect.verb).collect()
+}
+
 /// Decides in this process.
 fn alone(args: &Args, config: &Config, event: &Event) -> Result<Answer> {
-    let (guard, sessions) = opened(args, config)?;
+    let (guard, sessions) = opened(args, config, &event.actions().unwrap_or_default())?;
+    // the system closes files faster than their owners, who tidy up first; the next process can read them as they are
+    let (guard, sessions) = (ManuallyDrop::new(guard), ManuallyDrop::new(sessions));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let answer = runtime.block_on(judged(args, config, (&guard, &sessions), event));
     runtime.shutdown_background();
@@ -207,7 +220,8 @@ async fn judged(args: &Args, config: &Config, (guard, sessions): (&Guard, &Sessi
         Some(name) => name.clone(),
         None => own_name(&environment)?,
     };
-    let shadow = args.shadow || config.hook.shadow;
+    let pause = pause::current(config);
+    let shadow = args.shadow || config.hook.shadow || pause.is_some();
     let home = own_home(&environment, &name);
     let identity = Identity { name, ..Identity::default() };
     let target = HookTarget { identity, environment: Some(environment), home, shadow };
@@ -217,6 +231,9 @@ async fn judged(args: &Args, config: &Config, (guard, sessions): (&Guard, &Sessi
         let _ = writeln!(std::io::stderr(), "agrail: the decision was not recorded: {problem}");
     }
     let verdict = verdict?;
+    if let Some((pause, stopped)) = pause.zip(verdict.as_ref().filter(|verdict| verdict.decision != Decision::Allow)) {
+        let _ = writeln!(std::io::stderr(), "{}; it would {}: {}", pause.says(), stopped.decision, stopped.reason);
+    }
     if shadow {
         return Ok(args.host.silence());
     }

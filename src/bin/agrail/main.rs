@@ -31,6 +31,7 @@ mod log;
 mod mcp;
 mod memory;
 mod model;
+mod pause;
 mod policy;
 mod profile;
 mod research;
@@ -38,11 +39,14 @@ mod rows;
 mod serve;
 mod settings;
 mod settled;
+mod short;
 mod show;
 mod tool;
+mod tune;
 mod widen;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -50,7 +54,7 @@ use std::process::ExitCode;
 ///
 /// Try it: agrail demo
 ///
-/// Check a command: agrail check --shell 'rm -rf /etc' --user alice
+/// Check a command: agrail check 'rm -rf /etc'
 ///
 /// The decision rests on a real parse of the command, on facts read from the machine (does the target exist, who owns
 /// it, who may change it), on Cedar policies, and on earlier feedback. It needs no model and no network. Exit codes of
@@ -58,6 +62,31 @@ use std::process::ExitCode;
 #[derive(Debug, Parser)]
 #[command(name = "agrail", version, max_term_width = 100)]
 struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The same command line with the hook alone. A host waits for it before each call, and all the other subcommands take a
+/// while to describe.
+#[derive(Debug, Parser)]
+#[command(name = "agrail", version, max_term_width = 100)]
+struct HookCli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: HookCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum HookCommand {
+    Hook(hook::Args),
+}
+
+/// What every subcommand takes.
+#[derive(Debug, clap::Args)]
+struct Global {
     /// Configuration file (TOML); default: $XDG_CONFIG_HOME/agrail/config.toml if it exists; /dev/null: no file.
     #[arg(long, global = true, env = "AGRAIL_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
@@ -66,8 +95,14 @@ struct Cli {
     set: Vec<String>,
     #[command(flatten)]
     log: log::Log,
-    #[command(subcommand)]
-    command: Command,
+}
+
+impl Global {
+    /// Starts the log and reads the configuration.
+    fn begin(self, quiet: bool) -> anyhow::Result<settings::Config> {
+        self.log.begin(quiet)?;
+        layers::load(&layers::Places { named: self.config, sets: self.set })
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -87,9 +122,11 @@ enum Command {
     Learn(learn::Args),
     Mcp(mcp::Args),
     Memory(memory::Args),
+    Pause(pause::Args),
     Policy(policy::Args),
     Research(research::Args),
     Serve(serve::Args),
+    Tune(tune::Args),
     Doctor(doctor::Args),
     /// Print a completion script for a shell: `agrail completions bash > /etc/bash_completion.d/agrail`
     Completions {
@@ -101,26 +138,50 @@ enum Command {
 fn main() -> ExitCode {
     agrail::replay::sandbox::dispatch();
     if hook::asked(std::env::args_os().skip(1)) {
-        return hook::guarded(answer);
+        return hook::guarded(|| {
+            answer(std::env::args_os().collect(), |HookCli { global, command: HookCommand::Hook(args) }| {
+                hook::run(&args, &global.begin(true)?)
+            })
+        });
     }
-    answer()
+    answer(words(), run)
 }
 
-fn answer() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => return exit::usage(&error),
+/// The command line, with `check` before a command that is all there is: `agrail 'rm -rf build'`.
+fn words() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    if let [_, word] = words.as_slice()
+        && let Some(word) = word.to_str().filter(|word| is_command(word))
+    {
+        let word = OsString::from(word);
+        words = ["agrail", "check", "--"].map(OsString::from).into();
+        words.push(word);
+    }
+    words
+}
+
+/// Whether a word is a shell command and no subcommand: it has several words, or is a program of this machine.
+fn is_command(word: &str) -> bool {
+    let is_subcommand = || Cli::command().get_subcommands().any(|one| one.get_name() == word) || word == "help";
+    let is_program = || {
+        let places = std::env::var_os("PATH").unwrap_or_default();
+        !word.contains('/') && std::env::split_paths(&places).any(|folder| folder.join(word).is_file())
     };
-    match run(cli) {
-        Ok(code) => code,
-        Err(error) => exit::failure(&error),
+    let plain = !word.is_empty() && !word.starts_with('-');
+    plain && (word.trim().contains(char::is_whitespace) || (!is_subcommand() && is_program()))
+}
+
+fn answer<C: Parser>(words: Vec<OsString>, run: impl FnOnce(C) -> anyhow::Result<ExitCode>) -> ExitCode {
+    match C::try_parse_from(words).map(run) {
+        Ok(Ok(code)) => code,
+        Ok(Err(error)) => exit::failure(&error),
+        Err(error) => exit::usage(&error),
     }
 }
 
-fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    cli.log.begin(matches!(cli.command, Command::Hook(_) | Command::Daemon(_)))?;
-    let config = layers::load(&layers::Places { named: cli.config, sets: cli.set })?;
-    match cli.command {
+fn run(Cli { global, command }: Cli) -> anyhow::Result<ExitCode> {
+    let config = global.begin(matches!(command, Command::Hook(_) | Command::Daemon(_)))?;
+    match command {
         Command::Approvals(args) => approvals::run(&args, &config),
         Command::Audit(args) => audit::run(&args, &config),
         Command::Check(args) => check::run(&args, &config),
@@ -132,6 +193,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Mcp(args) => mcp::run(&args, &config),
         Command::Learn(args) => learn::run(args, &config),
         Command::Memory(args) => memory::run(args, &config),
+        Command::Pause(args) => pause::run(&args, &config),
         Command::Policy(args) => policy::run(&args, &config),
         Command::Evolve(args) => evolve::run(&args, &config),
         Command::Forget(args) => forget::run(&args, &config),
@@ -139,6 +201,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Install(args) => install::run(&args, &config),
         Command::Research(args) => research::run(&args, &config),
         Command::Serve(args) => serve::run(&args, &config),
+        Command::Tune(args) => tune::run(&args, &config),
         Command::Doctor(args) => doctor::run(&args, &config),
         Command::Completions { shell } => {
             let mut script = Vec::new();

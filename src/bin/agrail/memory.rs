@@ -1,6 +1,7 @@
 //! `agrail memory`: shows and changes the memory, and takes feedback on verdicts.
 
 use crate::settings::Config;
+use crate::short;
 use crate::show::plain;
 use agrail::learn::{self, Feedback, Learnt};
 use agrail::memory::{Entry, ImportAs, Memory};
@@ -10,6 +11,9 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+/// How many of the newest decisions can be named by a part of their id.
+const NEWEST: usize = 10_000;
 
 /// Show or change the memory, or give feedback on a verdict.
 #[derive(Debug, clap::Args)]
@@ -100,7 +104,7 @@ enum Command {
     /// reject: agrail asks about these targets from now on. incident: agrail denies them. false-positive: counts
     /// against the lessons behind the verdict. No feedback overrides a policy that denies.
     Feedback {
-        /// Id of the verdict.
+        /// Id of the verdict, its end or its beginning, or 'last'.
         verdict: String,
         /// Your feedback.
         #[arg(value_parser = ["approve", "reject", "false-positive", "incident"])]
@@ -170,10 +174,19 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
                     Feedback::FalsePositive
                 }
             };
+            let verdict = decided(&memory, &verdict)?;
             give_feedback(&memory, &verdict, feedback, reason.as_deref(), &who)?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The id of a recorded decision by a short name.
+fn decided(memory: &Memory, given: &str) -> Result<String> {
+    let newest = if given.len() >= 26 { 0 } else { NEWEST };
+    let mut known: Vec<String> = memory.decisions(newest)?.into_iter().map(|record| record.id).collect();
+    known.sort_unstable();
+    short::named(given, &known)
 }
 
 fn give_feedback(memory: &Memory, verdict: &str, feedback: Feedback, reason: Option<&str>, who: &str) -> Result<()> {

@@ -3,7 +3,7 @@
 use crate::accepted;
 use crate::check::own_name;
 use crate::layers::load;
-use crate::settings::Config;
+use crate::settings::{Config, Record};
 use agrail::action::Identity;
 use agrail::machine::Environment;
 use agrail::serve::{PORT, Service, Settings, Token};
@@ -63,7 +63,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
                     "other machines can reach {listen}, and anyone could send checks; set serve.check_needs_token = true and configure tokens, or listen on 127.0.0.1"
                 );
             }
-            Ok((config.shadowed(true, settings.shadow)?.build()?, settings))
+            Ok((config.shadowed(Record::All, settings.shadow, |_| {})?.build()?, settings))
         };
         read().map_err(|why: anyhow::Error| anyhow!("{why:#}").into())
     })?;

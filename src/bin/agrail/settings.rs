@@ -21,9 +21,21 @@ use agrail::session::Sessions;
 use agrail::verdict::Decision;
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// What a guard records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Record {
+    /// Nothing, and nothing is recalled.
+    Nothing,
+    /// Decisions in the memory and the audit log.
+    Decisions,
+    /// Those, and questions in the queue of pending approvals.
+    All,
+}
 
 /// Most rows about in-house tools.
 const ROWS: usize = 1_000;
@@ -83,6 +95,9 @@ pub struct PolicySection {
     /// Operator policies beside the universal ones: Cedar files, relative to the configuration file, and names of
     /// profiles (`ehr`, `web`).
     pub files: Vec<PathBuf>,
+    /// Policies that are switched off, with the reason: ones that ask, or ones of `files`. `disable.schedule = "our cron
+    /// jobs are reviewed elsewhere"`.
+    pub disable: BTreeMap<String, String>,
 }
 
 /// `[profiles]`
@@ -238,12 +253,17 @@ impl Config {
 
     /// The universal policies, the operator's and those of the profiles.
     pub fn policy(&self) -> Result<Policy> {
+        Ok(Policy::load_without(&self.policy_sources()?, &self.policy.disable)?)
+    }
+
+    /// The operator's policies.
+    pub fn policy_sources(&self) -> Result<Vec<Source>> {
         let load = |file: &PathBuf| profile::named_policy(file).map_or_else(|| source(&self.beside(file)), Ok);
         let mut sources = self.policy.files.iter().map(load).collect::<Result<Vec<_>>>()?;
         for folder in &self.profiles.folders {
             sources.extend(profile::policy(&self.beside(folder))?);
         }
-        Ok(Policy::load(&sources)?)
+        Ok(sources)
     }
 
     /// Folder of the rows about in-house tools.
@@ -318,6 +338,11 @@ impl Config {
             Some(base) => Ok(base.join("agrail/accepted")),
             None => Ok(self.sessions_path()?.with_file_name("accepted")),
         }
+    }
+
+    /// Path of the record of a pause, beside the sessions.
+    pub fn pause_path(&self) -> Result<PathBuf> {
+        Ok(self.sessions_path()?.with_file_name("pause.json"))
     }
 
     /// Path of the pinned tool descriptions of MCP servers, beside the sessions.
@@ -398,6 +423,7 @@ impl Config {
             self.approvals_path().ok(),
             self.accepted_folder().ok(),
             self.pins_path().ok(),
+            self.pause_path().ok(),
             self.definitions_path().ok(),
             self.tools_folder().ok(),
             self.audit_folder().ok(),
@@ -488,22 +514,23 @@ impl Config {
     /// A builder with settings, policies and memory. It has an embedder only if the embedder's files exist: a check
     /// never waits for a download.
     pub fn builder(&self, with_memory: bool) -> Result<GuardBuilder> {
-        self.shadowed(with_memory, false)
+        self.recording(if with_memory { Record::All } else { Record::Nothing })
     }
 
-    /// The same. `recorded`: decisions go to the memory and to the audit log. `shadow`: no decision blocks.
-    pub fn shadowed(&self, recorded: bool, shadow: bool) -> Result<GuardBuilder> {
+    /// The same, with what it records.
+    pub fn recording(&self, record: Record) -> Result<GuardBuilder> {
+        self.shadowed(record, false, |_| {})
+    }
+
+    /// The same. `shadow`: no decision blocks. `meanwhile`: what to do with the policies while files are opened.
+    pub fn shadowed(&self, record: Record, shadow: bool, meanwhile: impl FnOnce(&Policy)) -> Result<GuardBuilder> {
         // open the files while the policies are loaded
-        let (policy, kept) = std::thread::scope(|scope| {
-            let kept = scope.spawn(|| self.kept(recorded, shadow));
-            (self.policy(), kept.join().unwrap_or_else(|_| Err(anyhow!("the memory could not be opened"))))
+        let (judging, kept) = std::thread::scope(|scope| {
+            let kept = scope.spawn(|| self.kept(record, shadow));
+            let judging = self.judging(meanwhile);
+            (judging, kept.join().unwrap_or_else(|_| Err(anyhow!("the memory could not be opened"))))
         });
-        let (memory, approvals, audit) = kept?;
-        let mut builder = Guard::builder().settings(self.settings()?).policy(policy?).rows(self.rows()?);
-        if let Some(reasoner) = self.model.reasoner(self)? {
-            let mode = self.model.mode()?;
-            builder = builder.model(reasoner).with(|s| (s.mode, s.judge) = (mode, self.model.judge));
-        }
+        let (mut builder, (memory, approvals, audit)) = (judging?, kept?);
         if let Some(memory) = memory {
             builder = builder.memory(memory);
         }
@@ -512,6 +539,18 @@ impl Config {
         }
         if let Some(audit) = audit {
             builder = builder.audit(audit);
+        }
+        Ok(builder)
+    }
+
+    /// A builder with what is read only.
+    fn judging(&self, meanwhile: impl FnOnce(&Policy)) -> Result<GuardBuilder> {
+        let policy = self.policy()?;
+        meanwhile(&policy);
+        let mut builder = Guard::builder().settings(self.settings()?).policy(policy).rows(self.rows()?);
+        if let Some(reasoner) = self.model.reasoner(self)? {
+            let mode = self.model.mode()?;
+            builder = builder.model(reasoner).with(|s| (s.mode, s.judge) = (mode, self.model.judge));
         }
         let sources = self.embedder_sources(false)?;
         let named = self.embedder.runtime.is_some() || self.embedder.model.is_some();
@@ -527,12 +566,15 @@ impl Config {
     }
 
     /// Opens the stores that record decisions.
-    fn kept(&self, recorded: bool, shadow: bool) -> Result<(Option<Memory>, Option<Approvals>, Option<Audit>)> {
-        if !recorded {
+    fn kept(&self, record: Record, shadow: bool) -> Result<(Option<Memory>, Option<Approvals>, Option<Audit>)> {
+        if record == Record::Nothing {
             return Ok((None, None, None));
         }
         let memory = if self.memory.off { None } else { Some(self.open_memory_on_demand()?) };
-        let approvals = Some(Approvals::open(&self.approvals_path()?)?);
+        let approvals = match record {
+            Record::All => Some(Approvals::open(&self.approvals_path()?)?),
+            _ => None,
+        };
         let audit = match (self.audit.off, self.audit.durable) {
             (true, _) => None,
             (false, durable) => {

@@ -1,5 +1,6 @@
 //! Verdicts for people. Colours only if the terminal supports them.
 
+use crate::settings::Record;
 use agrail::check::{Finding, Outcome};
 use agrail::verdict::{Decision, Verdict};
 use anstyle::{AnsiColor, Style};
@@ -23,8 +24,8 @@ pub fn plain(text: &str) -> String {
     agrail::untrusted::visible(text).into_owned()
 }
 
-/// Prints a verdict.
-pub fn verdict(verdict: &Verdict, explain: bool) -> Result<()> {
+/// Prints a verdict. `record`: where it is recorded, which decides how it can be answered.
+pub fn verdict(verdict: &Verdict, explain: bool, record: Record) -> Result<()> {
     let mut out = anstream::stdout().lock();
     let style = colour(verdict.decision);
     let word = verdict.decision.to_string().to_uppercase();
@@ -33,9 +34,14 @@ pub fn verdict(verdict: &Verdict, explain: bool) -> Result<()> {
         writeln!(out, "      instead: {}", plain(advice))?;
     }
     if let Some(whom) = verdict.ask_of {
-        let who =
-            if whom == "person" { "a person must decide" } else { "a person may approve it (agrail memory feedback)" };
-        writeln!(out, "      {who}")?;
+        let id = verdict.short_id();
+        let how = match (record, whom) {
+            (Record::All, _) => format!("a person decides: agrail approvals approve {id}, or reject {id}"),
+            (Record::Decisions, "person") => "a person decides; --queue puts the question into the queue".to_owned(),
+            (Record::Decisions, _) => format!("a person may approve such actions: agrail memory feedback {id} approve"),
+            (Record::Nothing, _) => "a person decides".to_owned(),
+        };
+        writeln!(out, "      {how}")?;
     }
     if explain {
         writeln!(out, "\n{BOLD}steps{BOLD:#}")?;

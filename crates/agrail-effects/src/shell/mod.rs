@@ -341,6 +341,10 @@ impl Shell<'_> {
     pub(crate) fn push(&mut self, mut effect: Effect) {
         effect.privileged |= self.state.privileged;
         effect.via = self.via.clone();
+        if !matches!(effect.target, Target::Path(_)) && effect.cwd.is_empty() {
+            let plain = |cwd: &&String| cwd.starts_with('/') && !cwd.contains(UNKNOWN_SPAN);
+            effect.cwd = self.state.cwd.as_ref().filter(plain).cloned().unwrap_or_default();
+        }
         self.forget_environments(&effect);
         // also those that are there already
         let here = effect.operation.is_empty() && Some(effect.target.name()) == self.state.cwd.as_deref();
