@@ -43,14 +43,6 @@ impl Mode {
     }
 }
 
-impl Verdict {
-    /// The end of its id, by which people name it.
-    #[must_use]
-    pub fn short_id(&self) -> &str {
-        self.id.len().checked_sub(8).and_then(|from| self.id.get(from..)).unwrap_or(&self.id)
-    }
-}
-
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -342,7 +342,9 @@ impl View<'_> {
         let mut query = EffectFacts::new(effect.verb, effect.target.kind(), effect.target.name());
         query.operation.clone_from(&effect.operation);
         query.program.clone_from(&effect.program);
-        query.folder.clone_from(&effect.cwd);
+        // where it runs, whatever the links on the way are called
+        let real = self.environment.filter(|_| !effect.cwd.is_empty()).and_then(|e| e.resolve(&effect.cwd));
+        query.folder = real.unwrap_or_else(|| effect.cwd.clone());
         query.detail = effect.detail.to_string();
         query.destination = self.destination(effect);
         query.recursive = effect.recursive;

@@ -16,7 +16,7 @@
 use super::event::{self, EventFacts};
 use super::facts::{EffectFacts, Subject};
 use super::load::PolicyError;
-use super::request;
+use super::request::{self, Inside};
 use super::upgrade::fact;
 use super::{Inner, Screener, Source};
 use crate::check::{Finding, Outcome, Source as Answered};
@@ -56,7 +56,7 @@ impl Example {
         let who = request::principal(&inner.words, &self.subject).map_err(|error| error.to_string())?;
         match (&self.effect, &self.event) {
             (Some(effect), None) => {
-                request::request(&inner.words, inner.uses, inner.schema.as_ref(), &who, effect, &[])
+                request::request(&inner.words, inner.uses, inner.schema.as_ref(), &who, effect, Inside::Surely)
                     .map_err(|error| error.to_string())?;
                 Ok(screener.screen(effect))
             }

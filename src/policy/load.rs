@@ -164,7 +164,7 @@ pub(super) fn load(sources: &[Source], disabled: &BTreeMap<String, String>, whol
     let schema = Schema::from_cedarschema_str(schema::of_effects()).map_err(|e| PolicyError::Schema(Box::new(e)))?.0;
     let (effects, events) = event::split(&everything)?;
     event::validate(&events, schema::USER)?;
-    inner.events = events;
+    inner.events = events.without(disabled);
     if let Some(problem) = allow::problems(&everything, disabled).into_iter().next() {
         return Err(problem);
     }
@@ -282,6 +282,15 @@ fn mentions(piece: &str, verb: Verb) -> bool {
 }
 
 impl Policies {
+    /// The same without those that are switched off.
+    fn without(mut self, disabled: &BTreeMap<String, String>) -> Self {
+        for id in disabled.keys() {
+            // most are about effects, and not in this set
+            let _ = self.set.remove_static(PolicyId::new(id));
+        }
+        self
+    }
+
     fn add(&mut self, source: &Source, policy: &cedar_policy::Policy) -> Result<(), PolicyError> {
         let rule = rule(source, policy)?;
         let id = PolicyId::new(&rule.id);

@@ -27,6 +27,8 @@ pub use facts::{EffectFacts, Subject};
 pub use load::{PolicyError, Source};
 pub use request::RequestError;
 
+use request::Inside;
+
 use crate::check::{Authority, Check, CheckKind, Evidence, Finding, Outcome, Response, Severity, Source as Answered};
 use crate::effect::{Kind, Verb};
 use cedar_policy::{Authorizer, Decision as CedarDecision, Entity, PolicyId, PolicySet, Schema};
@@ -321,8 +323,8 @@ impl<'a> Screener<'a> {
         }
         let not_built = |problem: &RequestError| format!("the policy request could not be built: {problem}");
         let who = self.who.as_ref().map_err(not_built)?;
-        let asked = |set: &PolicySet, held: &[String]| {
-            let request = request::request(&inner.words, inner.uses, None, who, query, held);
+        let asked = |set: &PolicySet, inside: Inside<'_>| {
+            let request = request::request(&inner.words, inner.uses, None, who, query, inside);
             let (request, entities) = request.map_err(|problem| not_built(&problem))?;
             let response = Authorizer::new().is_authorized(&request, set, &entities);
             match response.diagnostics().errors().next() {
@@ -331,13 +333,12 @@ impl<'a> Screener<'a> {
             }
         };
         let held = request::held(&inner.folders, query);
-        let (mut decision, mut reasons) = asked(&part.set, &held)?;
-        // a policy that permits means what is in a folder, not what holds it
-        if decision == CedarDecision::Allow && !held.is_empty() {
-            (decision, reasons) = asked(&part.set, &[])?;
+        let (mut decision, mut reasons) = asked(&part.set, Inside::Perhaps(&held))?;
+        if decision == CedarDecision::Allow && inner.uses.folders {
+            (decision, reasons) = asked(&part.set, Inside::Surely)?;
         }
         let allowing = match decision {
-            CedarDecision::Deny if !part.allowing.is_empty() => match asked(&part.allowing, &[])? {
+            CedarDecision::Deny if !part.allowing.is_empty() => match asked(&part.allowing, Inside::Surely)? {
                 (CedarDecision::Allow, allowing) => allowing,
                 _ => Vec::new(),
             },

@@ -2,7 +2,7 @@
 
 use super::facts::{EffectFacts, Subject};
 use super::schema;
-use crate::effect::Verb;
+use crate::effect::{Kind, UNKNOWN_SPAN, Verb};
 use cedar_policy::{
     Context, Entities, Entity, EntityId, EntityTypeName, EntityUid, PolicySet, Request, RestrictedExpression as Value,
     Schema,
@@ -137,22 +137,30 @@ impl Uses {
     }
 }
 
-/// The Cedar request of one effect. With a `schema`, the request is also validated, which takes 6 us. `held`: folders that
-/// the target counts as being in, too.
+/// In which folders a target counts as being.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Inside<'a> {
+    /// In those that it may be in, as written or with links resolved, and in these, which it holds: for policies that
+    /// forbid.
+    Perhaps(&'a [String]),
+    /// Only in those that it is in however it is read: for policies that permit.
+    Surely,
+}
+
+/// The Cedar request of one effect. With a `schema`, the request is also validated, which takes 6 us.
 pub(super) fn request(
     words: &Words,
     uses: Uses,
     schema: Option<&Schema>,
     who: &Entity,
     facts: &EffectFacts,
-    held: &[String],
+    inside: Inside<'_>,
 ) -> Result<(Request, Entities), RequestError> {
     let user = who.uid();
     let target = EntityUid::from_type_name_and_id(words.target.clone(), EntityId::new(&facts.name));
     let action = words.action(facts.verb);
     let attribute = |error| RequestError::Attribute(Box::new(error));
-    let mut folders = if uses.folders { folders(words, facts)? } else { HashSet::new() };
-    folders.extend(held.iter().map(|path| words.folder(path)));
+    let folders = if uses.folders { folders(words, facts, inside)? } else { HashSet::new() };
     let what = Entity::new(target.clone(), facts.target_attributes(words), folders).map_err(attribute)?;
     let context =
         Context::from_pairs(facts.context_attributes(words)).map_err(|error| RequestError::Context(Box::new(error)))?;
@@ -192,9 +200,9 @@ pub(super) fn principal(words: &Words, subject: &Subject) -> Result<Entity, Requ
         .map_err(|error| RequestError::Attribute(Box::new(error)))
 }
 
-/// The folders that contain a path, as written and with links resolved. The path itself counts as one of them.
-fn folders(words: &Words, facts: &EffectFacts) -> Result<HashSet<EntityUid>, RequestError> {
-    if facts.kind != crate::effect::Kind::Path {
+/// The folders that contain a path. The path itself counts as one of them.
+fn folders(words: &Words, facts: &EffectFacts, inside: Inside<'_>) -> Result<HashSet<EntityUid>, RequestError> {
+    if facts.kind != Kind::Path {
         return Ok(HashSet::new());
     }
     let written = facts.constant_part();
@@ -203,7 +211,16 @@ fn folders(words: &Words, facts: &EffectFacts) -> Result<HashSet<EntityUid>, Req
     if longest > LONGEST_PATH {
         return Err(RequestError::LongPath(longest));
     }
-    Ok(above(written).chain(above(resolved)).map(|path| words.folder(&path)).collect())
+    let paths: HashSet<String> = match inside {
+        Inside::Perhaps(held) => above(written).chain(above(resolved)).chain(held.iter().cloned()).collect(),
+        // what is not constant may lead out of the folder
+        Inside::Surely if facts.is_prefix || facts.unresolved || facts.name.contains(UNKNOWN_SPAN) => HashSet::new(),
+        Inside::Surely => {
+            let written: HashSet<String> = above(written).collect();
+            above(resolved).filter(|path| written.contains(path)).collect()
+        }
+    };
+    Ok(paths.iter().map(|path| words.folder(path)).collect())
 }
 
 /// A path and the folders that contain it.
@@ -217,7 +234,7 @@ pub(super) fn held(named: &[String], facts: &EffectFacts) -> Vec<String> {
     let whole = facts.recursive
         || facts.is_prefix
         || matches!(facts.verb, Verb::Delete | Verb::Discard | Verb::Move | Verb::Mount | Verb::Encrypt);
-    if !whole || facts.kind != crate::effect::Kind::Path {
+    if !whole || facts.kind != Kind::Path {
         return Vec::new();
     }
     let holds = |folder: &str, path: &str| {

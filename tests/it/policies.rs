@@ -138,6 +138,53 @@ async fn operators_allow_what_a_policy_asks_about() {
     assert!(verdict.findings.iter().any(|found| found.source.to_string() == "policy:pip"));
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_permit_about_a_folder_does_not_reach_out_of_it() {
+    let text = "@id(\"mine\") @category(\"x\") @reason(\"y\") @allows(\"overwrite-existing\")
+        permit (principal, action == Action::\"overwrite\", resource in Folder::\"/home/user/shop\");";
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home/user");
+    std::fs::create_dir_all(home.join("shop")).unwrap();
+    std::fs::create_dir_all(home.join("other/deep")).unwrap();
+    for file in ["shop/a", "other/a", "new"] {
+        std::fs::write(home.join(file), "x").unwrap();
+    }
+    for path in ["shop", "other", "other/deep", "shop/a", "other/a", "new"] {
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        std::fs::set_permissions(home.join(path), open).unwrap();
+    }
+    std::os::unix::fs::symlink("/home/user/other/a", home.join("shop/link")).unwrap();
+    std::os::unix::fs::symlink("/home/user/other", home.join("shop/out")).unwrap();
+    let policy = Policy::load(&[named("own.cedar", &format!("{text}\n{PIP}"))]).unwrap();
+    let guard = Guard::builder().policy(policy).build().unwrap();
+    for (command, allowed) in [
+        ("cp new shop/a", true),
+        ("cp new other/a", false),
+        ("cp new shop/link", false),
+        ("cp new shop/out/a", false),
+        ("cp new shop/../other/a", false),
+        ("cd /home/user/shop && pip install x", true),
+        ("cd /home/user/shop/out && pip install x", false),
+    ] {
+        let action = agrail::action::Action::Shell { command: command.to_owned(), cwd: Some("/home/user".into()) };
+        let verdict = guard.check(&action, &context(folder.path(), "user")).await;
+        assert_eq!(verdict.decision == Decision::Allow, allowed, "{command}: {}", verdict.reason);
+    }
+}
+
+#[tokio::test]
+async fn a_policy_about_commands_can_be_disabled() {
+    let text = "@id(\"no-terraform\") @category(\"x\") @reason(\"y\")
+        forbid (principal, action == Action::\"event\", resource == Event::\"plain\") when { context.facts.contains(\"program ls\") };";
+    let own = [named("own.cedar", text)];
+    let with = Policy::load(&own).unwrap();
+    assert_eq!(told(&with, "ls /home/user", "/home/user").await.decision, Decision::Deny);
+    let off = [("no-terraform".to_owned(), "not now".to_owned())].into();
+    let without = Policy::load_without(&own, &off).unwrap();
+    assert_eq!(told(&without, "ls /home/user", "/home/user").await.decision, Decision::Allow);
+}
+
 #[test]
 fn nothing_allows_what_a_policy_denies() {
     let wrong = |text: &str| Policy::load(&[named("own.cedar", text)]).unwrap_err().to_string();

@@ -235,17 +235,8 @@ pub fn brief(action: &serde_json::Value) -> String {
 
 /// UTC, to the second.
 fn when(ms: u64) -> String {
-    let seconds = ms / 1_000;
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // civil from days (Hinnant, chrono-compatible low-level date algorithms)
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let part = (5 * of_year + 2) / 153;
-    let (day, month) = (of_year - (153 * part + 2) / 5 + 1, if part < 10 { part + 3 } else { part - 9 });
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", rest / 3_600, rest % 3_600 / 60, rest % 60)
+    let time = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    time.map_or_else(|| ms.to_string(), |time| time.strftime("%Y-%m-%d %H:%M:%S").to_string())
 }
 
 fn replayed(chosen: &[Entry], root: &std::path::Path, config: &Config, json: bool) -> Result<ExitCode> {

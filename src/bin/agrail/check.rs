@@ -1,6 +1,7 @@
 //! `agrail check`: one verdict.
 
-use crate::settings::{Config, Record};
+use crate::built::Record;
+use crate::settings::Config;
 use crate::{exit, show};
 use agrail::action::{Action, CheckRequest, Context, ContextInput};
 use agrail::machine::Environment;

@@ -1,10 +1,11 @@
 //! `agrail hook`: answers a host before each tool call. The exit code is always 0 or 2.
 
 use crate::accepted;
+use crate::built::Record;
 use crate::check::{own_home, own_name};
 use crate::daemon;
 use crate::pause;
-use crate::settings::{Config, Record};
+use crate::settings::Config;
 use agrail::Guard;
 use agrail::action::{Action, Identity};
 use agrail::effect::{Verb, Who, extract_effects, shell::NoFiles};
@@ -29,6 +30,10 @@ use std::time::{Duration, Instant};
 const WATCHDOG: u64 = 100;
 /// Interval at which the watchdog checks the time.
 const LOOKS: Duration = Duration::from_millis(20);
+/// Longest text of an action, in bytes, that is read beforehand.
+const SHORT: usize = 4_096;
+/// Stack of the thread that reads it; the readers are recursive.
+const STACK: usize = 8 << 20;
 /// Identity for preloading the tables.
 const NOBODY: Who<'_> = Who { name: "nobody", home: "/" };
 static LIMIT: AtomicU64 = AtomicU64::new(WATCHDOG);
@@ -187,9 +192,16 @@ fn opened(args: &Args, config: &Config, next: &[Action]) -> Result<(Guard, Sessi
     let places = accepted::places(config)?;
     std::thread::scope(|scope| {
         let sessions = scope.spawn(|| config.open_sessions());
-        let verbs = scope.spawn(|| next.iter().flat_map(verbs).collect());
-        // a table that could not be prepared is prepared by the check
-        let prepare = |policy: &Policy| policy.prepare(&verbs.join().unwrap_or_default());
+        // the check reads a long action itself, within its deadline
+        let short = |action: &&Action| action.text().len() <= SHORT;
+        let read = move || next.iter().filter(short).flat_map(verbs).collect();
+        let verbs = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, read);
+        // what could not be prepared is prepared by the check
+        let prepare = |policy: &Policy| {
+            if let Some(verbs) = verbs.ok().and_then(|verbs| verbs.join().ok()) {
+                policy.prepare(&verbs);
+            }
+        };
         let guard = config.shadowed(Record::All, shadow, prepare).and_then(|builder| Ok(builder.build()?));
         let sessions = sessions.join().unwrap_or_else(|_| Err(anyhow!("the sessions could not be opened")));
         let guard = guard?;

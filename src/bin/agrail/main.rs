@@ -12,6 +12,7 @@ macro_rules! print {
 mod accepted;
 mod approvals;
 mod audit;
+mod built;
 mod canary;
 mod check;
 mod config;

@@ -9,6 +9,7 @@ use crate::settings::Config;
 use crate::show::plain;
 use agrail::audit::Audit;
 use anyhow::{Context as _, Result, bail};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -55,19 +56,13 @@ impl Pause {
 }
 
 fn minutes(text: &str) -> Result<u64, String> {
-    let (number, unit) = text.split_at(text.len() - text.bytes().rev().take_while(u8::is_ascii_alphabetic).count());
-    let factor = match unit {
-        "m" | "min" => 1,
-        "h" => 60,
-        _ => return Err("write a number and m or h, such as 30m or 2h".to_owned()),
-    };
-    let number: u64 = number.parse().map_err(|_| "write a number and m or h, such as 30m or 2h".to_owned())?;
-    match number.saturating_mul(factor) {
-        0 => Err("a pause has at least one minute".to_owned()),
-        minutes if minutes > LONGEST => {
+    let time: SignedDuration = text.parse().map_err(|_| "write a time such as 30m or 2h".to_owned())?;
+    match u64::try_from(time.as_mins()) {
+        Err(_) | Ok(0) => Err("a pause has at least one minute".to_owned()),
+        Ok(minutes) if minutes > LONGEST || time > SignedDuration::from_hours(24) => {
             Err("a pause ends after 24h at most; set hook.shadow for a longer time".to_owned())
         }
-        minutes => Ok(minutes),
+        Ok(minutes) => Ok(minutes),
     }
 }
 
@@ -137,7 +132,8 @@ mod tests {
     #[test]
     fn times_are_minutes_or_hours() {
         assert_eq!((minutes("30m"), minutes("2h"), minutes("24h")), (Ok(30), Ok(120), Ok(1440)));
-        for wrong in ["", "30", "m", "0m", "25h", "-1h", "1d", "1.5h", "99999999999999999999h"] {
+        assert_eq!((minutes("1h 30m"), minutes("1.5h")), (Ok(90), Ok(90)));
+        for wrong in ["", "30", "m", "0m", "30s", "25h", "24h 30s", "-1h", "1 year", "99999999999999999999h"] {
             assert!(minutes(wrong).is_err(), "{wrong}");
         }
     }

@@ -1,9 +1,10 @@
 //! `agrail serve`: the HTTP service and its console.
 
 use crate::accepted;
+use crate::built::Record;
 use crate::check::own_name;
 use crate::layers::load;
-use crate::settings::{Config, Record};
+use crate::settings::Config;
 use agrail::action::Identity;
 use agrail::machine::Environment;
 use agrail::serve::{PORT, Service, Settings, Token};

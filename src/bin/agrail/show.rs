@@ -1,6 +1,7 @@
 //! Verdicts for people. Colours only if the terminal supports them.
 
-use crate::settings::Record;
+use crate::built::Record;
+use crate::short;
 use agrail::check::{Finding, Outcome};
 use agrail::verdict::{Decision, Verdict};
 use anstyle::{AnsiColor, Style};
@@ -34,7 +35,7 @@ pub fn verdict(verdict: &Verdict, explain: bool, record: Record) -> Result<()> {
         writeln!(out, "      instead: {}", plain(advice))?;
     }
     if let Some(whom) = verdict.ask_of {
-        let id = verdict.short_id();
+        let id = short::shown(&verdict.id);
         let how = match (record, whom) {
             (Record::All, _) => format!("a person decides: agrail approvals approve {id}, or reject {id}"),
             (Record::Decisions, "person") => "a person decides; --queue puts the question into the queue".to_owned(),

@@ -4,7 +4,7 @@ use crate::audit::brief;
 use crate::settings::Config;
 use crate::show::plain;
 use agrail::audit::{Entry, entries};
-use agrail::check::{Answerer, Response};
+use agrail::check::Response;
 use agrail::policy::Policy;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
@@ -112,7 +112,7 @@ fn loosened(source: &str, policy: &Policy) -> String {
     let rules = policy.rules();
     let rule = rules.iter().find(|rule| rule.id == id);
     match rule.map(|rule| (rule.forbids, rule.response, rule.is_shipped())) {
-        Some((true, Response::Ask(Answerer::Model | Answerer::Person), true)) => format!(
+        Some((true, Response::Ask(_), true)) => format!(
             "allow a part: a policy that permits with @allows(\"{id}\") and a condition (agrail policy init shows how)"
         ),
         Some((true, _, false)) => format!("it is yours: {}", rule.map(|rule| rule.file.as_str()).unwrap_or_default()),
