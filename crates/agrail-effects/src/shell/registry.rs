@@ -85,6 +85,11 @@ impl Shell<'_> {
                 self.packages_from(value, program);
                 true
             }
+            // `pip install git+https://HOST/OWNER/NAME`, `pip install "name @ URL"`, `brew install URL`
+            (Verb::Install, "") if is_address(value) => {
+                self.packages_from(value.rsplit(" @ ").next().unwrap_or(value), program);
+                true
+            }
             // `npm config set registry URL`
             (Verb::Config, "source") => {
                 let address = value.split_once('=').map_or(value, |(_, address)| address);
@@ -102,6 +107,13 @@ impl Shell<'_> {
             _ => false,
         }
     }
+}
+
+/// Whether a package is named by an address elsewhere: not by a name, a file or one of the registries.
+fn is_address(package: &str) -> bool {
+    let address = package.rsplit(" @ ").next().unwrap_or(package).trim();
+    let remote = address.contains("://") || address.starts_with("git@");
+    remote && !address.starts_with("file:") && !is_public(address)
 }
 
 /// Whether a package manager of JavaScript takes a name for one of a hosting service: `github:owner/name`,
