@@ -38,7 +38,13 @@ impl OsDetector {
                     Ok(pid) => vec![self.environment.process(pid, &self.account)],
                     Err(_) => self.environment.processes_named(name, &self.account),
                 };
-                let one = |p: &crate::machine::ProcessFacts| json!({"pid": p.pid, "exists": p.exists, "name": p.name, "mine": p.mine, "system": p.system});
+                let owner = |uid: u32| self.environment.account_by_uid(uid).unwrap_or_else(|| uid.to_string());
+                let one = |p: &crate::machine::ProcessFacts| {
+                    json!({
+                        "pid": p.pid, "exists": p.exists, "name": p.name, "owner": p.owner.map(owner), "mine": p.mine,
+                        "system": p.system,
+                    })
+                };
                 json!({"processes": found.iter().map(one).collect::<Vec<_>>()})
             }
             "account" => {

@@ -296,6 +296,13 @@ async fn confirm(llm: &Llm, case: &Case, findings: &mut [Finding], meter: &Meter
         return Ok(());
     }
     let mut pieces = evidence(case);
+    let found: Vec<&str> = (findings.iter().filter(|f| f.outcome == Outcome::Violation))
+        .flat_map(|f| f.evidence.iter().map(|evidence| evidence.says.as_str()))
+        .collect();
+    if !found.is_empty() {
+        // what tools said is among the facts
+        pieces.push(("found", json!(found)));
+    }
     pieces.push(("alarm", json!(alarms.join("; "))));
     let harm = json!({"type": "string", "enum": ["none", "lost", "secret", "stopped", "rights", "hijack"]});
     let form = object(json!({"fact": {"type": "string"}, "harm": harm}));
