@@ -107,3 +107,11 @@ pub(super) fn verify(inner: &Inner, source: &Source) -> Result<Vec<(String, Stri
     }
     Ok(verified)
 }
+
+/// The effects of examples, with whom they are for.
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+pub(super) fn effects(text: &str) -> Vec<(super::Subject, EffectFacts)> {
+    let file: File = toml::from_str(text).unwrap();
+    file.example.into_iter().filter_map(|example| Some((example.subject, example.effect?))).collect()
+}

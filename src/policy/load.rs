@@ -193,14 +193,22 @@ pub(super) fn load(sources: &[Source], disabled: &BTreeMap<String, String>, whol
 pub(super) fn everything(texts: &[Source]) -> Result<Policies, PolicyError> {
     let mut found = Policies::default();
     for source in texts {
-        let parsed: PolicySet = source.text.parse().map_err(|e| syntax(source, &e))?;
-        for policy in parsed.policies() {
-            // the base policies already use words
-            let upgraded = if source.file == BASE_FILE { None } else { words(source, policy)? };
-            found.add(source, upgraded.as_ref().unwrap_or(policy))?;
+        for policy in parsed(source)? {
+            found.add(source, &policy)?;
         }
     }
     Ok(found)
+}
+
+/// The policies in a text, with words instead of texts.
+pub(super) fn parsed(source: &Source) -> Result<Vec<cedar_policy::Policy>, PolicyError> {
+    let set: PolicySet = source.text.parse().map_err(|e| syntax(source, &e))?;
+    let upgraded = set.policies().map(|policy| {
+        // the base policies already use words
+        let new = if source.file == BASE_FILE { None } else { words(source, policy)? };
+        Ok(new.unwrap_or_else(|| policy.clone()))
+    });
+    upgraded.collect()
 }
 
 /// The policy with words instead of texts; `None` if it contains no such text.
@@ -412,13 +420,31 @@ pub(super) fn problems(sources: &[Source], disabled: &BTreeMap<String, String>) 
 }
 
 fn misfit(all: &Policies, error: &cedar_policy::ValidationError) -> PolicyError {
-    use miette::Diagnostic as _;
-    let help = error.help().map(|help| format!("; {help}")).unwrap_or_default();
     PolicyError::Invalid {
         file: all.rules.get(error.policy_id()).map_or_else(String::new, |rule| rule.file.clone()),
         id: error.policy_id().to_string(),
-        problem: format!("{error}{help}"),
+        problem: explained(error),
     }
+}
+
+/// Verifies that policies about effects fit the schema.
+pub(super) fn fitting(source: &Source, policies: &[cedar_policy::Policy]) -> Result<(), PolicyError> {
+    let (schema, _) =
+        Schema::from_cedarschema_str(schema::of_effects()).map_err(|error| PolicyError::Schema(Box::new(error)))?;
+    let misfit = |id: String, problem: String| PolicyError::Invalid { file: source.file.clone(), id, problem };
+    let set = PolicySet::from_policies(policies.iter().cloned());
+    let set = set.map_err(|error| misfit(String::new(), error.to_string()))?;
+    match Validator::new(schema).validate(&set, ValidationMode::Strict).validation_errors().next() {
+        Some(error) => Err(misfit(error.policy_id().to_string(), explained(error))),
+        None => Ok(()),
+    }
+}
+
+/// What a policy has that does not fit the schema, and what was probably meant.
+fn explained(error: &cedar_policy::ValidationError) -> String {
+    use miette::Diagnostic as _;
+    let help = error.help().map(|help| format!("; {help}")).unwrap_or_default();
+    format!("{error}{help}")
 }
 
 /// What does not fit the schemas.

@@ -14,6 +14,7 @@ mod event;
 mod examples;
 mod facts;
 mod load;
+mod proof;
 mod request;
 mod schema;
 mod upgrade;
@@ -338,10 +339,12 @@ impl<'a> Screener<'a> {
             (decision, reasons) = asked(&part.set, Inside::Surely)?;
         }
         let allowing = match decision {
-            CedarDecision::Deny if !part.allowing.is_empty() => match asked(&part.allowing, Inside::Surely)? {
-                (CedarDecision::Allow, allowing) => allowing,
-                _ => Vec::new(),
-            },
+            CedarDecision::Deny if !part.allowing.is_empty() => {
+                // however its folders are read: a condition may also name a folder that it leaves out
+                let (_, surely) = asked(&part.allowing, Inside::Surely)?;
+                let (_, perhaps) = asked(&part.allowing, Inside::Perhaps(&held))?;
+                surely.into_iter().filter(|id| perhaps.contains(id)).collect()
+            }
             _ => Vec::new(),
         };
         let answer = Arc::new(Answer { decision, reasons, allowing });

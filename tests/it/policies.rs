@@ -173,6 +173,32 @@ async fn a_permit_about_a_folder_does_not_reach_out_of_it() {
     }
 }
 
+/// What a permit leaves out is left out under every name: the written path is not in `other`, where its link leads.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_permit_with_an_exception_does_not_reach_into_it() {
+    let text = "@id(\"mine\") @category(\"x\") @reason(\"y\") @allows(\"overwrite-existing\")
+        permit (principal, action == Action::\"overwrite\", resource) unless { resource in Folder::\"/home/user/other\" };";
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home/user");
+    for place in ["shop", "other"] {
+        std::fs::create_dir_all(home.join(place)).unwrap();
+        std::fs::set_permissions(home.join(place), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    }
+    for file in ["shop/a", "other/a", "new"] {
+        std::fs::write(home.join(file), "x").unwrap();
+        std::fs::set_permissions(home.join(file), std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
+    }
+    std::os::unix::fs::symlink("/home/user/other/a", home.join("shop/link")).unwrap();
+    let policy = Policy::load(&[named("own.cedar", text)]).unwrap();
+    let guard = Guard::builder().policy(policy).build().unwrap();
+    for (command, allowed) in [("cp new shop/a", true), ("cp new other/a", false), ("cp new shop/link", false)] {
+        let action = agrail::action::Action::Shell { command: command.to_owned(), cwd: Some("/home/user".into()) };
+        let verdict = guard.check(&action, &context(folder.path(), "user")).await;
+        assert_eq!(verdict.decision == Decision::Allow, allowed, "{command}: {}", verdict.reason);
+    }
+}
+
 #[tokio::test]
 async fn a_policy_about_commands_can_be_disabled() {
     let text = "@id(\"no-terraform\") @category(\"x\") @reason(\"y\")

@@ -69,6 +69,10 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Err(error) => say(State::Bad, "model", format!("{error:#}"))?,
     }
     machine(&mut say)?;
+    match crate::policy::prove::solver() {
+        Ok(text) => say(State::Good, "prove", text)?,
+        Err(error) => say(State::Note, "prove", format!("{error:#}; only 'agrail policy prove' needs it"))?,
+    }
     match self_test() {
         Ok(()) => say(State::Good, "self-test", "deleting /etc is denied, listing /tmp is allowed".to_owned())?,
         Err(why) => say(State::Bad, "self-test", format!("{why:#}"))?,

@@ -1,6 +1,7 @@
 //! `agrail policy`: write, check, try and explain policies.
 
 mod lint;
+pub mod prove;
 mod trial;
 
 use crate::check::own_name;
@@ -70,6 +71,9 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Prove statements about the policies for every effect that can be described; exit code 2 if one is refuted, with a case.
+    /// Without options: what the shipped policies never do, with the configured policies beside them.
+    Prove(prove::Args),
     /// Show one policy: its decision, its reason and its text.
     Explain {
         /// Id of the policy, as in "policy:ID" in a verdict.
@@ -97,6 +101,9 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
             }
             valid(&sources, config)?;
             return trial::run(config, Policy::load_without(&sources, &config.policy.disable)?, root, *json);
+        }
+        Command::Prove(args) => {
+            return prove::run(args, |files| load(files, config));
         }
         Command::Test { files } => {
             let policy = load(files, config)?.proved()?;
