@@ -19,7 +19,7 @@ fn run(home: &Path, arguments: &[&str]) -> (i32, String, String) {
 #[test]
 fn exit_codes_tell_the_decision() {
     let home = tempfile::tempdir().unwrap();
-    let check = |command: &str| run(home.path(), &["check", "--user", "user", "--shell", command]);
+    let check = |command: &str| run(home.path(), &["check", "--user", "nobody", "--shell", command]);
     assert_eq!(check("ls /tmp").0, 0);
     assert_eq!(check("rm -rf /etc").0, 2);
     assert_eq!(check("frobnicate").0, 3);
@@ -97,7 +97,7 @@ fn policies_are_listed_explained_and_refused_with_file_line_and_column() {
     fs::write(&config, "[policy]\nfiles = [\"team.cedar\"]\n").unwrap();
     let config = config.to_str().unwrap();
     let (code, out, _) =
-        run(home.path(), &["--config", config, "check", "--user", "user", "--shell", "curl example.org"]);
+        run(home.path(), &["--config", config, "check", "--user", "nobody", "--shell", "curl example.org"]);
     assert_eq!(code, 2, "{out}");
     assert!(out.contains("this team uses the proxy"), "{out}");
 }
@@ -105,7 +105,7 @@ fn policies_are_listed_explained_and_refused_with_file_line_and_column() {
 #[test]
 fn decisions_are_recorded_and_feedback_changes_later_ones() {
     let home = tempfile::tempdir().unwrap();
-    let check = || run(home.path(), &["check", "--user", "user", "--shell", "rm -r ~/ledger", "--json"]);
+    let check = || run(home.path(), &["check", "--user", "nobody", "--shell", "rm -r ~/ledger", "--json"]);
     let (code, out, _) = check();
     assert_eq!(code, 0);
     let id = serde_json::from_str::<serde_json::Value>(&out).unwrap()["id"].as_str().unwrap().to_owned();
@@ -131,10 +131,10 @@ fn a_memory_that_cannot_be_used_is_an_error_with_a_way_out() {
     fs::create_dir_all(&data).unwrap();
     fs::write(data.join("memory.db"), "this is no database, but it is long enough to look like one ".repeat(40))
         .unwrap();
-    let (code, _, said) = run(home.path(), &["check", "--user", "user", "--shell", "ls"]);
+    let (code, _, said) = run(home.path(), &["check", "--user", "nobody", "--shell", "ls"]);
     assert_eq!(code, 1);
     assert!(said.contains("memory.db"), "{said}");
-    assert_eq!(run(home.path(), &["check", "--no-memory", "--user", "user", "--shell", "ls"]).0, 0);
+    assert_eq!(run(home.path(), &["check", "--no-memory", "--user", "nobody", "--shell", "ls"]).0, 0);
     assert_eq!(fs::metadata(data.join("memory.db")).unwrap().len(), 60 * 40, "it is left as it was");
 }
 
@@ -155,7 +155,7 @@ fn a_configuration_with_a_mistake_says_where() {
         fs::write(&file, text).unwrap();
         let (code, _, said) = run(
             home.path(),
-            &["--config", file.to_str().unwrap(), "check", "--no-memory", "--shell", "ls", "--user", "u"],
+            &["--config", file.to_str().unwrap(), "check", "--no-memory", "--shell", "ls", "--user", "nobody"],
         );
         assert_eq!(code, 1);
         assert!(said.contains(word), "{said}");
@@ -169,7 +169,10 @@ fn a_model_that_is_down_leaves_what_rules_decide() {
     fs::write(&file, "[model]\nurl = \"http://127.0.0.1:1/v1\"\nname = \"m\"\nmax_ms = 1500\n").unwrap();
     let check = |command: &str| {
         let config = file.to_str().unwrap();
-        run(home.path(), &["--config", config, "check", "--json", "--no-memory", "--user", "user", "--shell", command])
+        run(
+            home.path(),
+            &["--config", config, "check", "--json", "--no-memory", "--user", "nobody", "--shell", command],
+        )
     };
     assert_eq!(check("ls /tmp").0, 0);
     assert_eq!(check("rm -rf /etc").0, 2);
@@ -199,9 +202,9 @@ fn a_full_disk_loses_nothing_and_says_so() {
     // a disk of its own, in a mount namespace that ends with the script
     let script = format!(
         "mount -t tmpfs -o size=1m none {disk} || exit 77; A='{agrail} --config {config}'; \
-         $A check --user user --shell 'ls /tmp' --json > {home}/first || exit 70; \
+         $A check --user nobody --shell 'ls /tmp' --json > {home}/first || exit 70; \
          head -c 2m /dev/zero > {disk}/filler 2>/dev/null; \
-         $A check --user user --shell 'rm -rf /etc' > {home}/out 2> {home}/err; echo $? > {home}/code; \
+         $A check --user nobody --shell 'rm -rf /etc' > {home}/out 2> {home}/err; echo $? > {home}/code; \
          rm {disk}/filler; $A memory log --decisions > {home}/log",
         disk = disk.display(),
         agrail = env!("CARGO_BIN_EXE_agrail"),

@@ -58,7 +58,7 @@ fn later_layers_win_and_each_setting_says_where_it_was_set() {
     assert_eq!(again["guard"]["on_failure"].as_str(), Some("ask"));
 
     // they do something
-    let frobnicate = ["check", "--no-memory", "--user", "user", "--shell", "frobnicate"];
+    let frobnicate = ["check", "--no-memory", "--user", "nobody", "--shell", "frobnicate"];
     assert_eq!(show(&frobnicate, &[]).0, 2);
     assert_eq!(show(&frobnicate, &from_environment).0, 0);
     assert_eq!(show(&[&["--set", "guard.unknown_programs=ask"][..], &frobnicate].concat(), &from_environment).0, 3);
@@ -113,7 +113,7 @@ fn the_log_tells_each_stage_and_nothing_of_what_was_asked() {
     let home = tempfile::tempdir().unwrap();
     let secret = "sk-live-0123456789abcdefghij";
     let command = format!("frobnicate --key {secret} /srv/b");
-    let check = ["--log", "trace", "check", "--user", "user", "--shell", &command];
+    let check = ["--log", "trace", "check", "--user", "nobody", "--shell", &command];
     let (code, _, log) = ran(agrail(home.path()).args(check));
     assert_eq!(code, 3);
     for span in
@@ -327,8 +327,9 @@ fn an_emptied_policy_is_a_failure() {
     let home = tempfile::tempdir().unwrap();
     let (file, policy) = (home.path().join("agrail.toml"), home.path().join("team.cedar"));
     fs::write(&file, "[policy]\nfiles = [\"team.cedar\"]\n").unwrap();
-    let check =
-        || ran(agrail(home.path()).arg("--config").arg(&file).args(["check", "--shell", "ls /tmp", "--user", "user"]));
+    let check = || {
+        ran(agrail(home.path()).arg("--config").arg(&file).args(["check", "--shell", "ls /tmp", "--user", "nobody"]))
+    };
     fs::write(&policy, RULE).unwrap();
     assert_eq!(check().0, 2);
     for text in ["", "// nothing any more\n"] {
@@ -363,7 +364,7 @@ fn a_file_that_is_being_written_is_read_whole_or_not_at_all() {
         for _ in 0..12 {
             let mut command = agrail(home.path());
             let (code, said, _) =
-                ran(command.arg("--config").arg(&file).args(["check", "--shell", "frobnicate x", "--user", "user"]));
+                ran(command.arg("--config").arg(&file).args(["check", "--shell", "frobnicate x", "--user", "nobody"]));
             assert!(code == 2 || code == 1, "{code} {said}");
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -62,9 +62,12 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let environment = Environment::open(&args.root)?;
     let mut identity = around.identity.unwrap_or_default();
     match &args.user {
-        Some(name) => identity.name.clone_from(name),
+        Some(name) => identity.name = known(name, &environment)?,
         None if args.action.is_none() => identity.name = own_name(&environment)?,
         None => {}
+    }
+    if let (Some(_), Action::Shell { cwd: Some(folder), .. }) = (&args.cwd, &action) {
+        is_folder(folder, &environment, &identity.name)?;
     }
     let home = own_home(&environment, &identity.name);
     let mut context = Context::new(identity, Some(environment));
@@ -95,10 +98,30 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     Ok(exit::decision(verdict.decision))
 }
 
+/// The name of an account that exists. Accounts of a directory service are not in the passwd file; one's own counts.
+fn known(name: &str, environment: &Environment) -> Result<String> {
+    let listed = environment.account_by_uid(0).is_some();
+    if listed && !environment.account(name).known && own_name(environment).ok().as_deref() != Some(name) {
+        let root = environment.root().join("etc/passwd");
+        bail!("--user {name}: no such account in {}; leave it out for your own account", root.display());
+    }
+    Ok(name.to_owned())
+}
+
+/// Verifies that a folder exists, as far as that can be seen.
+fn is_folder(folder: &Path, environment: &Environment, user: &str) -> Result<()> {
+    let facts = environment.path(&folder.to_string_lossy(), &environment.account(user));
+    if facts.exists == Some(false) {
+        bail!("--cwd {}: there is no such folder below {}", folder.display(), environment.root().display());
+    }
+    Ok(())
+}
+
 fn parse_request(args: &Args) -> Result<(Action, ContextInput)> {
     if let Some(command) = args.command.as_ref().or(args.shell.as_ref()) {
         let here = args.command.is_some() && args.root == Path::new("/");
-        let cwd = args.cwd.clone().or_else(|| std::env::current_dir().ok().filter(|_| here));
+        let named = args.cwd.as_deref().map(std::path::absolute).transpose()?;
+        let cwd = named.or_else(|| std::env::current_dir().ok().filter(|_| here));
         return Ok((Action::Shell { command: command.clone(), cwd }, ContextInput::default()));
     }
     let Some(file) = &args.action else { bail!("give a COMMAND, or --action FILE") };
@@ -106,7 +129,8 @@ fn parse_request(args: &Args) -> Result<(Action, ContextInput)> {
     if file.as_os_str() == "-" {
         std::io::stdin().take(LONGEST + 1).read_to_end(&mut bytes)?;
     } else {
-        let opened = std::fs::File::open(file).with_context(|| format!("cannot read the action in {name}"))?;
+        let opened = std::fs::File::open(file)
+            .map_err(|e| anyhow!("--action {name}: {e}; name a JSON file, or - for standard input"))?;
         opened
             .take(LONGEST + 1)
             .read_to_end(&mut bytes)
@@ -115,10 +139,10 @@ fn parse_request(args: &Args) -> Result<(Action, ContextInput)> {
     if bytes.len() as u64 > LONGEST {
         bail!("the action in {name} is longer than {LONGEST} bytes");
     }
-    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|e| {
-        anyhow!("{name} is not JSON: {e}; it should look like {{\"action\":{{\"type\":\"shell\",\"command\":\"ls\"}}}}")
-    })?;
-    let wrong = |e: serde_json::Error| anyhow!("{name}: {e}");
+    let form = "it should look like {\"action\":{\"type\":\"shell\",\"command\":\"ls\"}}";
+    let value: serde_json::Value =
+        serde_json::from_slice(&bytes).map_err(|e| anyhow!("{name} is not JSON: {e}; {form}"))?;
+    let wrong = |e: serde_json::Error| anyhow!("{name}: {e}; {form}");
     if value.get("action").is_some() {
         let body: CheckRequest = serde_json::from_value(value).map_err(wrong)?;
         return Ok((body.action, body.context));

@@ -102,8 +102,14 @@ fn merged(file: Option<&Path>, places: &Places) -> Result<Figment> {
 fn explained(error: figment::Error) -> anyhow::Error {
     let key = error.path.join(".");
     let of = error.metadata.as_ref().map_or_else(|| "the configuration".to_owned(), |from| origin(from, &key));
-    let at = if key.is_empty() { String::new() } else { format!(" {key}:") };
-    anyhow!("{of}:{at} {}", error.kind)
+    // the origin may name the key already
+    let at = if key.is_empty() || of.ends_with(&key) { String::new() } else { format!(" {key}:") };
+    match &error.kind {
+        figment::error::Kind::UnknownField(_, known) => {
+            anyhow!("{of}:{at} there is no such setting; there are {}", known.join(", "))
+        }
+        kind => anyhow!("{of}:{at} {kind}"),
+    }
 }
 
 /// The origin of a setting as text.

@@ -11,6 +11,7 @@ macro_rules! print {
 
 mod accepted;
 mod approvals;
+mod ask;
 mod audit;
 mod built;
 mod canary;
@@ -32,6 +33,7 @@ mod log;
 mod mcp;
 mod memory;
 mod model;
+mod notify;
 mod pause;
 mod policy;
 mod profile;
@@ -46,6 +48,7 @@ mod tool;
 mod tune;
 mod widen;
 
+use anyhow::Context as _;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -109,6 +112,7 @@ impl Global {
 #[derive(Debug, Subcommand)]
 enum Command {
     Approvals(approvals::Args),
+    Ask(ask::Args),
     Audit(audit::Args),
     Check(check::Args),
     Config(config::Args),
@@ -123,6 +127,7 @@ enum Command {
     Learn(learn::Args),
     Mcp(mcp::Args),
     Memory(memory::Args),
+    Notify(notify::Args),
     Pause(pause::Args),
     Policy(policy::Args),
     Research(research::Args),
@@ -133,6 +138,11 @@ enum Command {
     Completions {
         /// Shell to complete for.
         shell: clap_complete::Shell,
+    },
+    /// Write man pages, one for each command, into a folder: `agrail manual ~/.local/share/man/man1`
+    Manual {
+        /// Folder; it is made if it does not exist.
+        folder: PathBuf,
     },
 }
 
@@ -184,6 +194,7 @@ fn run(Cli { global, command }: Cli) -> anyhow::Result<ExitCode> {
     let config = global.begin(matches!(command, Command::Hook(_) | Command::Daemon(_)))?;
     match command {
         Command::Approvals(args) => approvals::run(&args, &config),
+        Command::Ask(args) => ask::run(&args, &config),
         Command::Audit(args) => audit::run(&args, &config),
         Command::Check(args) => check::run(&args, &config),
         Command::Config(args) => config::run(&args, &config),
@@ -194,6 +205,7 @@ fn run(Cli { global, command }: Cli) -> anyhow::Result<ExitCode> {
         Command::Mcp(args) => mcp::run(&args, &config),
         Command::Learn(args) => learn::run(args, &config),
         Command::Memory(args) => memory::run(args, &config),
+        Command::Notify(args) => notify::run(&args, &config),
         Command::Pause(args) => pause::run(&args, &config),
         Command::Policy(args) => policy::run(&args, &config),
         Command::Evolve(args) => evolve::run(&args, &config),
@@ -208,6 +220,13 @@ fn run(Cli { global, command }: Cli) -> anyhow::Result<ExitCode> {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "agrail", &mut script);
             print!("{}", String::from_utf8_lossy(&script));
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Manual { folder } => {
+            std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+            clap_mangen::generate_to(Cli::command(), &folder)
+                .with_context(|| format!("cannot write into {}", folder.display()))?;
+            println!("wrote the pages into {}; read them with: man {0}/agrail.1", folder.display());
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -5,7 +5,7 @@ use crate::short;
 use crate::show::plain;
 use agrail::learn::{self, Feedback, Learnt};
 use agrail::memory::{Entry, ImportAs, Memory};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use comfy_table::{ContentArrangement, Table, presets};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, IsTerminal, Write};
@@ -156,7 +156,8 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
         Command::Seed { files } => seed(&memory, &files)?,
         Command::Export { file } => export(&memory, file)?,
         Command::Import { file, active } => {
-            let from = File::open(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            let from = File::open(&file)
+                .map_err(|e| anyhow!("{}: {e}; name a file that 'agrail memory export' wrote", file.display()))?;
             let how = if active { ImportAs::Active } else { ImportAs::Proposed };
             json(&memory.import(BufReader::new(from), how, &who)?)?;
         }

@@ -13,7 +13,7 @@ use agrail::hook::install::Scope;
 use agrail::memory::{Memory, MemoryError};
 use agrail::policy::{Policy, Source};
 use agrail::session::Sessions;
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -499,9 +499,8 @@ pub fn source(file: &Path) -> Result<Source> {
     if let Some(source) = profile::named_policy(file) {
         return Ok(source);
     }
-    let text = settled::text(file, "the policy file").with_context(|| {
-        let path = file.display();
-        format!("cannot load policies from {path} (profiles without a folder: {})", profile::names().join(", "))
+    let text = settled::text(file, "the policy file").map_err(|error| {
+        anyhow!("{error:#}; name a Cedar file, or a profile that ships with agrail: {}", profile::names().join(", "))
     })?;
     let beside = settled::present(file.with_extension("examples.toml"), "the examples file")?;
     let examples = beside.map(|beside| settled::text(&beside, "the examples file")).transpose()?;
