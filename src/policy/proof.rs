@@ -56,7 +56,10 @@ impl Policy {
     }
 
     fn set(&self, with_questions: bool) -> Result<String, PolicyError> {
-        let Some(all) = self.inner.everything() else { return Ok(String::new()) };
+        // of a set without policies everything could be proved
+        let Some(all) = self.inner.everything() else {
+            return Err(PolicyError::Empty { file: load::BASE_FILE.to_owned() });
+        };
         let effects: Vec<(&CedarPolicy, &Rule)> = all
             .set
             .policies()

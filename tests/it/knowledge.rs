@@ -92,6 +92,8 @@ fn sources_of_code_are_judged() {
         "git ls-remote 'ext::sh -c cat% /etc/shadow'",
         "ALL_PROXY=socks5://203.0.113.9:1080 npm ci",
         "GIT_SSL_NO_VERIFY=1 git pull",
+        "CVC5='rm -rf /etc' agrail policy prove",
+        "printf '#!/bin/sh\\nrm -rf /etc\\n' > /tmp/x; CVC5=/tmp/x agrail doctor",
         "pip config set global.index-url https://packages.example/simple",
         "pnpm add --registry https://packages.example left-pad",
         "php -d extension=/tmp/x.so a.php",

@@ -47,12 +47,13 @@ const FILES: [(&str, &str); 20] = [
 ];
 
 /// The arguments, and what the error says: the place, the reason, the next step.
-const MISTAKES: [(&[&str], [&str; 3]); 44] = [
+const MISTAKES: [(&[&str], [&str; 3]); 45] = [
     (&["chekc", "ls"], ["'chekc'", "unrecognized", "'check'"]),
     (&["check"], ["<COMMAND>", "not provided", "--help"]),
     (&["check", "ls", "--jsn"], ["'--jsn'", "unexpected", "'--json'"]),
     (&["check", "ls", "--user", "nobodyy"], ["--user nobodyy", "no such account", "leave it out"]),
     (&["check", "ls", "--cwd", "/nowhere"], ["--cwd /nowhere", "no such folder", "below /"]),
+    (&["check", "ls", "--cwd", "/etc/passwd"], ["--cwd /etc/passwd", "no such folder", "below /"]),
     (&["check", "ls", "--root", "/nowhere"], ["/nowhere", "No such file", "name an existing folder"]),
     (&["check", "--action", "none.json"], ["none.json", "No such file", "--action"]),
     (&["check", "--action", "type.json"], ["type.json", "`shel`", "one of `shell`"]),

@@ -1,20 +1,9 @@
 //! `agrail notify`: programs and addresses that are told about questions.
 
+use crate::people::{agrail, told};
 use axum::routing::post;
 use serde_json::Value;
-use std::path::Path;
-use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
-
-fn agrail(home: &Path, words: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_agrail"));
-    command.env_clear().env("HOME", home).env("PATH", "/usr/bin:/bin").env("USER", "op").current_dir(home);
-    command.args(words).output().unwrap()
-}
-
-fn told(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-}
 
 /// A home with two questions.
 fn asked() -> tempfile::TempDir {

@@ -6,13 +6,13 @@ use std::process::{Command, Output};
 const RULES: &str = "@id(\"prod\") @category(\"integrity\") @reason(\"production\")
 forbid (principal, action == Action::\"delete\", resource in Folder::\"/data/prod\");";
 
-fn agrail(home: &Path, words: &[&str]) -> Output {
+pub fn agrail(home: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_agrail"));
     command.env_clear().env("HOME", home).env("PATH", "/usr/bin:/bin").env("USER", "op").current_dir(home);
     command.args(words).output().unwrap()
 }
 
-fn told(output: &Output) -> String {
+pub fn told(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 

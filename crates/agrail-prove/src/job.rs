@@ -1,4 +1,4 @@
-//! What is asked, and what is answered.
+//! Requests and answers.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

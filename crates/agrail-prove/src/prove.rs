@@ -3,14 +3,14 @@
 use crate::job::{Answer, Job, Relation, Statement};
 use crate::plain;
 use crate::solver::Solver;
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, bail};
 use cedar_policy::{Authorizer, Decision, Entities, PolicySet, Request, RequestEnv, Schema};
 use cedar_policy_symcc::solver::LocalSolver;
 use cedar_policy_symcc::{CedarSymCompiler, CompiledPolicySet, Env};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
-/// Two sets, and what is claimed of them.
+/// A claim about two sets of policies.
 #[derive(Debug, Clone, Copy)]
 pub struct Claim<'a> {
     pub relation: Relation,
@@ -45,6 +45,9 @@ pub async fn all(job: &Job, mut tell: impl FnMut(&Answer<'_>) -> Result<()>) -> 
         .request_envs()
         .filter(|one| !job.without.iter().any(|name| name == one.action().id().unescaped()))
         .collect();
+    if environments.is_empty() {
+        bail!("the schema has no action that statements could be about, so nothing can be proved");
+    }
     let solver = Solver::find()?;
     let mut prover = Prover {
         schema: &schema,

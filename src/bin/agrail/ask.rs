@@ -7,8 +7,10 @@
 mod desk;
 mod view;
 
+use crate::learn::RECORD;
 use crate::memory::may_approve;
 use crate::settings::Config;
+use crate::widen::{DAYS, USES};
 use agrail::approvals::{Answer, Approvals};
 use agrail::memory::Memory;
 use anyhow::{Context as _, Result, bail};
@@ -21,11 +23,6 @@ use std::time::Duration;
 
 /// How often the queue is read.
 const EVERY: Duration = Duration::from_secs(1);
-/// For how often and how long a widened approval is good; `agrail approvals widen` takes other numbers.
-const USES: u32 = 200;
-const DAYS: u32 = 30;
-/// How many recorded decisions a widening is tried on.
-const RECORD: usize = 2_000;
 
 /// Answer the pending questions in a terminal view.
 ///
@@ -115,8 +112,10 @@ impl Stores {
                 desk.preview(&id, count, record.len());
             }
             Do::Widen(id, opened) => {
-                let entry = self.memory.widen(&id, &numbers(&opened), USES, DAYS)?;
+                // of a question that is no longer pending, nothing is widened
                 self.approvals.answer(&id, Answer::Approved, &self.who)?;
+                let widened = self.memory.widen(&id, &numbers(&opened), USES, DAYS);
+                let entry = widened.context("approved for this once, but not widened")?;
                 desk.say(format!(
                     "widened for {USES} uses within {DAYS} days; take it back with: agrail memory quarantine {}",
                     entry.id

@@ -4,7 +4,7 @@ use crate::built::Record;
 use crate::settings::Config;
 use crate::{exit, show};
 use agrail::action::{Action, CheckRequest, Context, ContextInput};
-use agrail::machine::Environment;
+use agrail::machine::{Environment, FileKind};
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -111,7 +111,8 @@ fn known(name: &str, environment: &Environment) -> Result<String> {
 /// Verifies that a folder exists, as far as that can be seen.
 fn is_folder(folder: &Path, environment: &Environment, user: &str) -> Result<()> {
     let facts = environment.path(&folder.to_string_lossy(), &environment.account(user));
-    if facts.exists == Some(false) {
+    let is_other = facts.kind.is_some_and(|kind| kind != FileKind::Directory);
+    if facts.exists == Some(false) || is_other {
         bail!("--cwd {}: there is no such folder below {}", folder.display(), environment.root().display());
     }
     Ok(())

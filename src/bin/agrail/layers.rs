@@ -103,7 +103,7 @@ fn explained(error: figment::Error) -> anyhow::Error {
     let key = error.path.join(".");
     let of = error.metadata.as_ref().map_or_else(|| "the configuration".to_owned(), |from| origin(from, &key));
     // the origin may name the key already
-    let at = if key.is_empty() || of.ends_with(&key) { String::new() } else { format!(" {key}:") };
+    let at = if of.ends_with(&key) { String::new() } else { format!(" {key}:") };
     match &error.kind {
         figment::error::Kind::UnknownField(_, known) => {
             anyhow!("{of}:{at} there is no such setting; there are {}", known.join(", "))

@@ -8,6 +8,10 @@ use agrail::approvals::Approvals;
 use agrail::memory::{DecisionRecord, Memory};
 use anyhow::Result;
 
+/// For how many uses and days a widened approval is good unless someone says otherwise.
+pub const USES: u32 = 200;
+pub const DAYS: u32 = 30;
+
 /// Let actions pass that differ from an approved one only in arguments that you name.
 ///
 /// Without --argument it lists the arguments of the action. The other value must be of the same kind: a number for a
@@ -25,10 +29,10 @@ pub struct Args {
     #[arg(long)]
     preview: bool,
     /// Number of uses.
-    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, default_value_t = USES, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     uses: u32,
     /// Number of days for which it is valid.
-    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=365))]
+    #[arg(long, default_value_t = DAYS, value_parser = clap::value_parser!(u32).range(1..=365))]
     days: u32,
     /// Content of the approval token file, if there is no terminal.
     #[arg(long)]

@@ -26,6 +26,7 @@ const VARIABLES: &[(&str, Use)] = &[
     ("AS", Use::Command),
     ("CC", Use::Command),
     ("CPP", Use::Command),
+    ("CVC5", Use::Command),
     ("CXX", Use::Command),
     ("FC", Use::Command),
     ("HOSTCC", Use::Command),

@@ -87,7 +87,7 @@ impl Shell<'_> {
             }
             // `pip install git+https://HOST/OWNER/NAME`, `pip install "name @ URL"`, `brew install URL`
             (Verb::Install, "") if is_address(value) => {
-                self.packages_from(value.rsplit(" @ ").next().unwrap_or(value), program);
+                self.packages_from(address_of(value), program);
                 true
             }
             // `npm config set registry URL`
@@ -109,9 +109,14 @@ impl Shell<'_> {
     }
 }
 
+/// What follows the `@` of `name @ address`, or all of it.
+fn address_of(package: &str) -> &str {
+    package.rsplit(" @ ").next().unwrap_or(package).trim()
+}
+
 /// Whether a package is named by an address elsewhere: not by a name, a file or one of the registries.
 fn is_address(package: &str) -> bool {
-    let address = package.rsplit(" @ ").next().unwrap_or(package).trim();
+    let address = address_of(package);
     let remote = address.contains("://") || address.starts_with("git@");
     remote && !address.starts_with("file:") && !is_public(address)
 }
