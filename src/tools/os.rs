@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 const NAME: &str = "os";
 
+/// How the questions to a model call whoever the agent acts as; a model does not relate an account's name to it.
+const IDENTITY: &str = "the identity";
+
 /// Probes one environment for one identity.
 #[derive(Debug, Clone)]
 pub(crate) struct OsDetector {
@@ -26,9 +29,10 @@ impl OsDetector {
         Ok(match probe {
             "path" => {
                 let facts = self.environment.path(name, &self.account);
+                let owner = if facts.mine { IDENTITY } else { &facts.owner_name };
                 json!({
                     "path": name, "resolved": facts.resolved, "exists": facts.exists, "class": facts.class.as_str(),
-                    "size": facts.size, "mode": facts.mode.map(|m| format!("{m:o}")), "owner": facts.owner_name,
+                    "size": facts.size, "mode": facts.mode.map(|m| format!("{m:o}")), "owner": owner,
                     "mine": facts.mine, "readable": facts.readable, "writable": facts.writable,
                     "removable": facts.removable, "creatable": facts.creatable,
                 })
@@ -40,9 +44,9 @@ impl OsDetector {
                 };
                 let owner = |uid: u32| self.environment.account_by_uid(uid).unwrap_or_else(|| uid.to_string());
                 let one = |p: &crate::machine::ProcessFacts| {
+                    let owner = if p.mine { Some(IDENTITY.to_owned()) } else { p.owner.map(owner) };
                     json!({
-                        "pid": p.pid, "exists": p.exists, "name": p.name, "owner": p.owner.map(owner), "mine": p.mine,
-                        "system": p.system,
+                        "pid": p.pid, "exists": p.exists, "name": p.name, "owner": owner, "mine": p.mine, "system": p.system,
                     })
                 };
                 json!({"processes": found.iter().map(one).collect::<Vec<_>>()})
