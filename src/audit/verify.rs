@@ -6,6 +6,8 @@ use super::{AuditError, BEGIN, Entry, HEAD, Head, Line, failed, link, name};
 use rustix::fs::{FlockOperation, flock};
 use serde::Deserialize;
 use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 /// Where and why a log is not intact.
@@ -70,61 +72,109 @@ pub fn entries(folder: &Path, mut each: impl FnMut(Entry)) -> Result<Verified, A
 }
 
 fn verify_folder(folder: &Path, each: impl FnMut(Result<&[u8], Tombstone>)) -> Result<Verified, AuditError> {
-    // the lock keeps writers out; if it cannot be taken, the log is read without it
-    let head = File::open(folder.join(HEAD)).ok();
-    let _held = head.and_then(|file| flock(&file, FlockOperation::LockShared).ok().map(|()| file));
-    verify_locked(folder, each)
+    // a writer waits for a short while only, and no action is allowed before it is logged: the lock is held while the end of
+    // the log is read, and not while its lines are
+    let found = {
+        let head = File::open(folder.join(HEAD)).ok();
+        let _held = head.and_then(|file| flock(&file, FlockOperation::LockShared).ok().map(|()| file));
+        Snapshot::take(folder)?
+    };
+    match found.verify(each) {
+        Err(AuditError::Broken(_)) if found.is_stale() => Err(AuditError::Held(folder.to_owned())),
+        verified => verified,
+    }
 }
 
 /// The same while the caller holds the lock.
-pub(super) fn verify_locked(
-    folder: &Path,
-    mut each: impl FnMut(Result<&[u8], Tombstone>),
-) -> Result<Verified, AuditError> {
-    let path = folder.join(HEAD);
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
-            // a log with entries always has a HEAD
-            std::fs::read_dir(folder).map_err(failed(folder))?;
-            return match logs(folder)?.first() {
-                None => Ok(Verified { files: 0, entries: 0, removed: 0, dropped: 0, head: BEGIN.to_owned() }),
-                Some(_) => Err(Broken::new(HEAD, 0, "the file is missing, but log files exist").into()),
-            };
-        }
-        Err(why) if why.kind() == std::io::ErrorKind::InvalidData => {
-            return Err(Broken::new(HEAD, 0, "the file cannot be parsed").into());
-        }
-        Err(why) => return Err(failed(&path)(why)),
-    };
-    let head = Head::parse(&text).ok_or_else(|| Broken::new(HEAD, 0, "the file cannot be parsed"))?;
-    let base = Base::read(folder)?;
-    let mut chain = Chain::from(&base);
-    for file in base.files + 1..=head.file {
-        let (path, name) = (folder.join(name(file)), name(file));
-        let bytes = match std::fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
-                return Err(Broken::new(&name, 0, "the file is missing").into());
+pub(super) fn verify_locked(folder: &Path, each: impl FnMut(Result<&[u8], Tombstone>)) -> Result<Verified, AuditError> {
+    Snapshot::take(folder)?.verify(each)
+}
+
+/// The log at one moment. Later entries do not belong to it.
+struct Snapshot<'a> {
+    folder: &'a Path,
+    /// `None`: there are no entries.
+    end: Option<(Head, Base)>,
+    /// The files, opened, because old ones may be dropped meanwhile.
+    files: Vec<(String, File)>,
+}
+
+impl<'a> Snapshot<'a> {
+    fn take(folder: &'a Path) -> Result<Self, AuditError> {
+        let path = folder.join(HEAD);
+        let text = match std::fs::read_to_string(&path) {
+            // a first writer has opened it and has written nothing
+            Ok(text) if text.is_empty() && logs(folder)?.is_empty() => {
+                return Ok(Self { folder, end: None, files: Vec::new() });
+            }
+            Ok(text) => text,
+            Err(why) if why.kind() == ErrorKind::NotFound => {
+                // a log with entries always has a HEAD
+                std::fs::read_dir(folder).map_err(failed(folder))?;
+                return match logs(folder)?.first() {
+                    None => Ok(Self { folder, end: None, files: Vec::new() }),
+                    Some(_) => Err(Broken::new(HEAD, 0, "the file is missing, but log files exist").into()),
+                };
+            }
+            Err(why) if why.kind() == ErrorKind::InvalidData => {
+                return Err(Broken::new(HEAD, 0, "the file cannot be parsed").into());
             }
             Err(why) => return Err(failed(&path)(why)),
         };
-        chain.walk(&name, &bytes, &mut each)?;
-        if file == head.file && bytes.len() as u64 != head.bytes {
-            return Err(Broken::new(&name, 0, "the length of the file differs from HEAD").into());
+        let head = Head::parse(&text).ok_or_else(|| Broken::new(HEAD, 0, "the file cannot be parsed"))?;
+        let base = Base::read(folder)?;
+        let mut files = Vec::new();
+        for file in base.files + 1..=head.file {
+            let (path, name) = (folder.join(name(file)), name(file));
+            match File::open(&path) {
+                Ok(file) => files.push((name, file)),
+                Err(why) if why.kind() == ErrorKind::NotFound => {
+                    return Err(Broken::new(&name, 0, "the file is missing").into());
+                }
+                Err(why) => return Err(failed(&path)(why)),
+            }
         }
+        if let Some((name, last)) = files.last()
+            && last.metadata().map_err(failed(&folder.join(name)))?.len() != head.bytes
+        {
+            return Err(Broken::new(name, 0, "the length of the file differs from HEAD").into());
+        }
+        // files before the beginning may be left over, if the guard was killed while it dropped them
+        let known: Vec<String> = (1..=head.file).map(name).collect();
+        if let Some(foreign) = logs(folder)?.iter().find(|log| !known.contains(log)) {
+            return Err(Broken::new(foreign, 0, "HEAD does not refer to this file").into());
+        }
+        Ok(Self { folder, end: Some((head, base)), files })
     }
-    // files before the beginning may be left over, if the guard was killed while it dropped them
-    let known: Vec<String> = (1..=head.file).map(name).collect();
-    if let Some(foreign) = logs(folder)?.iter().find(|log| !known.contains(log)) {
-        return Err(Broken::new(foreign, 0, "HEAD does not refer to this file").into());
+
+    fn verify(&self, mut each: impl FnMut(Result<&[u8], Tombstone>)) -> Result<Verified, AuditError> {
+        let Some((head, base)) = &self.end else {
+            return Ok(Verified { files: 0, entries: 0, removed: 0, dropped: 0, head: BEGIN.to_owned() });
+        };
+        let mut chain = Chain::from(base);
+        let last = self.files.len().saturating_sub(1);
+        for (place, (name, file)) in self.files.iter().enumerate() {
+            let mut bytes = Vec::new();
+            // entries that were added since belong to a later snapshot
+            let most = if place == last { head.bytes } else { u64::MAX };
+            file.take(most).read_to_end(&mut bytes).map_err(failed(&self.folder.join(name)))?;
+            chain.walk(name, &bytes, &mut each)?;
+        }
+        if (chain.count, chain.hash.as_str()) != (head.entries, head.hash.as_str()) {
+            return Err(Broken::new(HEAD, 0, "HEAD does not match the last line").into());
+        }
+        chain.settled(base)?;
+        let (files, entries) = (head.file - base.files, chain.count);
+        Ok(Verified { files, entries, removed: chain.removed, dropped: base.entries, head: chain.hash })
     }
-    if (chain.count, chain.hash.as_str()) != (head.entries, head.hash.as_str()) {
-        return Err(Broken::new(HEAD, 0, "HEAD does not match the last line").into());
+
+    /// Whether an operator has removed entries since, so that a file is another one.
+    fn is_stale(&self) -> bool {
+        self.files.iter().any(|(name, file)| {
+            let (then, now) = (file.metadata(), std::fs::metadata(self.folder.join(name)));
+            !matches!((then, now), (Ok(then), Ok(now)) if (then.dev(), then.ino()) == (now.dev(), now.ino()))
+        })
     }
-    chain.settled(&base)?;
-    let (files, entries) = (head.file - base.files, chain.count);
-    Ok(Verified { files, entries, removed: chain.removed, dropped: base.entries, head: chain.hash })
 }
 
 /// The names of all files of a log.
@@ -226,7 +276,7 @@ impl Chain {
         if let Some((_, file, line)) = self.unnamed.first() {
             return Err(Broken::new(file, *line, "an entry was removed, and no later entry says so"));
         }
-        if base.files > 0 && !self.named.contains(base) {
+        if (base.files, base.entries) != (0, 0) && !self.named.contains(base) {
             return Err(Broken::new(BASE, 0, "earlier files were dropped, and no entry says so"));
         }
         Ok(())

@@ -199,3 +199,45 @@ async fn a_writer_that_was_killed_while_it_began_a_file_loses_nothing() {
     assert_eq!(verdict.decision, Decision::Allow, "{}", verdict.reason);
     assert_eq!(verify(&log).unwrap().files, 2);
 }
+
+#[test]
+fn a_beginning_that_no_entry_names_is_a_change() {
+    let (_folder, log, _around) = desk();
+    let audit = Audit::open(&log, false).unwrap();
+    for number in 0..6 {
+        audit.note(&format!("event {number}")).unwrap();
+    }
+    let file = log.join("audit-00000001.jsonl");
+    let text = fs::read_to_string(&file).unwrap();
+    let (gone, kept) = text.split_at(text.match_indices('\n').nth(2).unwrap().0 + 1);
+    let last = gone.lines().last().unwrap();
+    let hash = serde_json::from_str::<serde_json::Value>(last).unwrap()["hash"].as_str().unwrap().to_owned();
+    fs::write(&file, kept).unwrap();
+    fs::write(log.join("BASE"), serde_json::json!({"files": 0, "entries": 3, "hash": hash}).to_string()).unwrap();
+    let head = fs::read_to_string(log.join("HEAD")).unwrap();
+    let (rest, _) = head.trim_end().rsplit_once(' ').unwrap();
+    fs::write(log.join("HEAD"), format!("{rest} {}\n", kept.len())).unwrap();
+    assert!(matches!(verify(&log), Err(AuditError::Broken(_))), "{:?}", verify(&log));
+    // a first writer that has written nothing yet has changed nothing
+    let (_folder, empty, _around) = desk();
+    fs::create_dir_all(&empty).unwrap();
+    fs::write(empty.join("HEAD"), "").unwrap();
+    assert_eq!(verify(&empty).unwrap().entries, 0);
+}
+
+#[test]
+fn writers_do_not_wait_for_a_reader() {
+    let (_folder, log, _around) = desk();
+    let audit = Audit::open(&log, false).unwrap();
+    for number in 0..20 {
+        audit.note(&format!("event {number}")).unwrap();
+    }
+    // the log grows while it is read, and what was added since is not part of what was verified
+    let mut seen = 0;
+    let verified = entries(&log, |_| {
+        seen += 1;
+        audit.note("meanwhile").unwrap();
+    });
+    assert_eq!((verified.unwrap().entries, seen), (20, 20));
+    assert_eq!(verify(&log).unwrap().entries, 40);
+}
