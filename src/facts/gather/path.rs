@@ -90,6 +90,11 @@ impl View<'_> {
         if let Some(class) = likeliest {
             query.class = TargetClass::Path(class);
         }
+        // what is read is what a link leads to, and not what its name stands for: a credential is one under any name
+        if effect.verb == Verb::Read && facts.class == Class::Guard && !query.is_prefix && facts.resolved != looked_at {
+            let real = self.environment.map(|environment| self.look(environment, &facts.resolved).class);
+            query.class = TargetClass::Path(real.filter(|class| *class != Class::Guard).unwrap_or(facts.class));
+        }
         let mut same_as_guards = false;
         if let Some(id) =
             facts.several.filter(|_| !query.is_prefix && !matches!(effect.verb, Verb::List | Verb::Delete))
