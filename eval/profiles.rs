@@ -19,6 +19,7 @@ pub fn policies() -> Vec<Source> {
             file: format!("{name}/policy.cedar"),
             text: text.to_owned(),
             examples: Some(examples.to_owned()),
+            organisation: false,
         })
         .collect()
 }

@@ -25,7 +25,12 @@ effect = { verb = "send", kind = "url", name = "origin", class = "url", program 
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let source = Source { file: "team.cedar".to_owned(), text: RULES.to_owned(), examples: Some(EXAMPLES.to_owned()) };
+    let source = Source {
+        file: "team.cedar".to_owned(),
+        text: RULES.to_owned(),
+        examples: Some(EXAMPLES.to_owned()),
+        organisation: false,
+    };
     let guard = Guard::builder().policy(Policy::load(&[source])?).build()?;
     let context = Context::new(Identity::default(), None).with_request("publish the branch");
     for command in ["git status", "git push origin main"] {

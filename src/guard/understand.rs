@@ -86,10 +86,7 @@ pub(super) fn understand(
     known.retype(&mut reading.effects);
     known.note(&reading.effects);
 
-    let cwd = match action {
-        Action::Shell { cwd: Some(cwd), .. } => cwd.to_string_lossy(),
-        _ => Cow::Borrowed(""),
-    };
+    let cwd = folder_of(action);
     // a secret that the user gave goes where the user says
     let written = Secrets::of([action.text().as_ref()]).are_more_than(&context.request);
     let around = facts::Surroundings {
@@ -129,6 +126,14 @@ pub(super) fn understand(
         findings,
         scripts: reading.scripts,
         trace,
+    }
+}
+
+/// The folder in which a command runs; empty if it is not known.
+fn folder_of(action: &Action) -> Cow<'_, str> {
+    match action {
+        Action::Shell { cwd: Some(cwd), .. } => cwd.to_string_lossy(),
+        _ => Cow::Borrowed(""),
     }
 }
 

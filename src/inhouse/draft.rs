@@ -176,7 +176,7 @@ impl Seen<'_> {
 
 /// Whether the row of a text describes a call.
 pub(crate) fn describes(text: &str, arguments: &Value) -> bool {
-    let source = Source { file: String::new(), text: text.to_owned(), examples: None };
+    let source = Source { file: String::new(), text: text.to_owned(), examples: None, organisation: false };
     Row::parse(&source).is_ok_and(|row| row.describes(arguments).is_ok())
 }
 
@@ -296,7 +296,7 @@ mod tests {
             &[],
             json!({"name": "t", "inputSchema": {"properties": {"z\n[q]": {"type": "string"}}}}),
         );
-        let source = Source { file: "t.toml".to_owned(), text: text.clone(), examples: None };
+        let source = Source { file: "t.toml".to_owned(), text: text.clone(), examples: None, organisation: false };
         assert!(Row::parse(&source).is_ok(), "{:?}\n{text}", Row::parse(&source).err());
         assert!(describes(&text, &approved[0]) && !text.contains('\u{1b}'), "{text}");
     }

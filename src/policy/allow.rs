@@ -3,14 +3,16 @@
 //! 1. A policy that permits may name others in `@allows("install, schedule")`. Where it applies, those do not ask. It
 //!    cannot name a policy that denies, and it must have a condition, or `@whole("yes")`.
 //! 2. `policy.disable` switches a policy off everywhere, with a reason: one that asks, or one of the operator's own.
-//! 3. A folder in such a policy means what is in it. In a policy that forbids it also means what holds it: whoever deletes
+//! 3. Neither loosens what the organisation's policies ask about, unless the file that allows it is the organisation's, too.
+//!    Only a person answers those (`@by("person")` is implied).
+//! 4. A folder in such a policy means what is in it. In a policy that forbids it also means what holds it: whoever deletes
 //!    `/data` deletes `/data/prod`.
 
-use super::load::PolicyError;
+use super::load::{PolicyError, Source};
 use super::{Policies, Rule};
 use crate::check::Response;
 use cedar_policy::{Policy, PolicyId, PolicySet, ResourceConstraint};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The policies that allow what others ask about, as a set of their own.
 pub(super) fn allowing(all: &Policies) -> PolicySet {
@@ -28,8 +30,12 @@ pub(super) fn names(list: &str) -> Vec<String> {
 }
 
 /// Verifies what policies allow and what is disabled. Returns all problems.
-pub(super) fn problems(all: &Policies, disabled: &BTreeMap<String, String>) -> Vec<PolicyError> {
+pub(super) fn problems(all: &Policies, texts: &[Source], disabled: &BTreeMap<String, String>) -> Vec<PolicyError> {
     let mut found = Vec::new();
+    let files: BTreeSet<&str> =
+        texts.iter().filter(|source| source.organisation).map(|source| source.file.as_str()).collect();
+    let is_kept =
+        |id: &String| all.rules.get(&PolicyId::new(id)).is_some_and(|rule| files.contains(rule.file.as_str()));
     for policy in all.set.policies() {
         let Some(rule) = all.rules.get(policy.id()).filter(|rule| !rule.allows.is_empty()) else { continue };
         let mut wrong = |problem: String| {
@@ -40,6 +46,9 @@ pub(super) fn problems(all: &Policies, disabled: &BTreeMap<String, String>) -> V
             continue;
         }
         rule.allows.iter().filter_map(|id| not_asking(all, id)).for_each(&mut wrong);
+        if !files.contains(rule.file.as_str()) {
+            rule.allows.iter().filter(|id| is_kept(id)).map(kept).for_each(&mut wrong);
+        }
         if policy.annotation("whole") != Some("yes") && is_unconditional(policy) {
             wrong(format!(
                 "it would allow all that {} asks about; write a condition (when {{ ... }}), or @whole(\"yes\") above the \
@@ -51,6 +60,7 @@ pub(super) fn problems(all: &Policies, disabled: &BTreeMap<String, String>) -> V
     for (id, reason) in disabled {
         let mut wrong = |problem: String| found.push(PolicyError::Disabled { id: id.clone(), problem });
         match all.rules.get(&PolicyId::new(id)) {
+            Some(_) if is_kept(id) => wrong(kept(id)),
             Some(rule) if !rule.is_shipped() => {}
             _ => not_asking(all, id).into_iter().for_each(&mut wrong),
         }
@@ -59,6 +69,10 @@ pub(super) fn problems(all: &Policies, disabled: &BTreeMap<String, String>) -> V
         }
     }
     found
+}
+
+fn kept(id: &String) -> String {
+    format!("'{id}' is a rule of the organisation, which only the organisation can loosen")
 }
 
 /// Why an operator cannot take back what the policy with this id says; `None` if it asks.

@@ -25,12 +25,26 @@ pub struct Source {
     pub text: String,
     /// The examples beside it (TOML), if any.
     pub examples: Option<String>,
+    /// It is the organisation's: what it says is loosened by nothing but other files of the organisation.
+    pub organisation: bool,
 }
+
+/// Most policies, the shipped ones among them.
+const POLICIES: usize = 10_000;
 
 /// Why policies could not be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
+    /// There are too many.
+    #[error(
+        "{file}: with it there are more than {POLICIES} policies, and each start has to read them all; write one policy about \
+         many targets: when {{ resource in [Folder::\"/a\", Folder::\"/b\"] }}"
+    )]
+    TooMany {
+        /// File name.
+        file: String,
+    },
     /// The text is not Cedar.
     #[error("{file}:{line}:{column}: {problem}")]
     Syntax {
@@ -123,11 +137,20 @@ pub enum PolicyError {
     Request(#[from] RequestError),
 }
 
+/// The shipped policies with their examples.
+fn base() -> Source {
+    Source {
+        file: BASE_FILE.to_owned(),
+        text: BASE.to_owned(),
+        examples: Some(BASE_EXAMPLES.to_owned()),
+        organisation: false,
+    }
+}
+
 /// Loads the base policies and `sources`, without those that are `disabled` (id and reason). A test verifies the base
 /// policies, so that they are not verified at each start; `whole` verifies them, too.
 pub(super) fn load(sources: &[Source], disabled: &BTreeMap<String, String>, whole: bool) -> Result<Inner, PolicyError> {
-    let base = Source { file: BASE_FILE.to_owned(), text: BASE.to_owned(), examples: Some(BASE_EXAMPLES.to_owned()) };
-    let texts: Vec<Source> = std::iter::once(base).chain(sources.iter().cloned()).collect();
+    let texts: Vec<Source> = std::iter::once(base()).chain(sources.iter().cloned()).collect();
     let mut hash = Sha256::new();
     hash.update(schema::text());
     for source in &texts {
@@ -165,7 +188,7 @@ pub(super) fn load(sources: &[Source], disabled: &BTreeMap<String, String>, whol
     let (effects, events) = event::split(&everything)?;
     event::validate(&events, schema::USER)?;
     inner.events = events.without(disabled);
-    if let Some(problem) = allow::problems(&everything, disabled).into_iter().next() {
+    if let Some(problem) = allow::problems(&everything, &inner.texts, disabled).into_iter().next() {
         return Err(problem);
     }
     if inner.uses.folders {
@@ -196,8 +219,17 @@ pub(super) fn everything(texts: &[Source]) -> Result<Policies, PolicyError> {
         for policy in parsed(source)? {
             found.add(source, &policy)?;
         }
+        few(&found, source)?;
     }
     Ok(found)
+}
+
+/// Each start reads all policies, and a hook has to answer within seconds.
+fn few(found: &Policies, source: &Source) -> Result<(), PolicyError> {
+    match found.rules.len() > POLICIES {
+        true => Err(PolicyError::TooMany { file: source.file.clone() }),
+        false => Ok(()),
+    }
 }
 
 /// The policies in a text, with words instead of texts.
@@ -362,6 +394,8 @@ fn rule(source: &Source, policy: &cedar_policy::Policy) -> Result<Rule, PolicyEr
         advice: text("advice"),
         response: match (asks, text("by").as_deref()) {
             (false, _) => Response::Deny,
+            // what an account's own files and memory say does not answer for the organisation
+            (true, _) if source.organisation => Response::Ask(Answerer::Person),
             (true, Some("person")) => Response::Ask(Answerer::Person),
             (true, _) => Response::Ask(Answerer::Model),
         },
@@ -392,7 +426,7 @@ fn one_syntax(source: &Source, error: &(impl miette::Diagnostic + ?Sized)) -> Po
 /// All problems of these policies with their lines (0: of no line), for a person who mends them; none if they load.
 pub(super) fn problems(sources: &[Source], disabled: &BTreeMap<String, String>) -> Vec<(usize, PolicyError)> {
     let mut found = Vec::new();
-    let base = Source { file: BASE_FILE.to_owned(), text: BASE.to_owned(), examples: None };
+    let base = base();
     let mut all = Policies::default();
     for source in std::iter::once(&base).chain(sources) {
         match source.text.parse::<PolicySet>() {
@@ -405,8 +439,11 @@ pub(super) fn problems(sources: &[Source], disabled: &BTreeMap<String, String>) 
             }
             Err(errors) => found.extend(errors.iter().map(|error| one_syntax(source, error))),
         }
+        if let Err(many) = few(&all, source) {
+            return vec![(0, many)];
+        }
     }
-    found.extend(allow::problems(&all, disabled));
+    found.extend(allow::problems(&all, sources, disabled));
     found.extend(invalid(&all));
     if found.is_empty() {
         // what only a whole set can have: files without a policy, and examples
@@ -443,6 +480,16 @@ pub(super) fn fitting(source: &Source, policies: &[cedar_policy::Policy]) -> Res
 /// What a policy has that does not fit the schema, and what was probably meant.
 fn explained(error: &cedar_policy::ValidationError) -> String {
     use miette::Diagnostic as _;
+    let text = error.to_string();
+    // Cedar compares the whole entity, so that any action may seem as near as another
+    if let (cedar_policy::ValidationError::UnrecognizedActionId(_), Some((_, id))) =
+        (error, text.split_once("Action::\""))
+    {
+        let id = id.trim_end_matches(['"', '`']);
+        let names = Verb::ALL.iter().map(|verb| verb.as_str()).chain(schema::GROUPS.iter().map(|group| group.name));
+        let nearest = names.min_by_key(|name| strsim::damerau_levenshtein(name, id)).unwrap_or_default();
+        return format!("{text}; did you mean `Action::\"{nearest}\"`?");
+    }
     let help = error.help().map(|help| format!("; {help}")).unwrap_or_default();
     format!("{error}{help}")
 }
@@ -489,6 +536,7 @@ impl PolicyError {
             | Self::Invalid { file, .. }
             | Self::Annotation { file, .. }
             | Self::Empty { file }
+            | Self::TooMany { file }
             | Self::Example { file, .. }
             | Self::Examples { file, .. }
             | Self::Word { file, .. } => file,

@@ -153,6 +153,8 @@ struct Answer {
     reasons: Vec<PolicyId>,
     /// If it is a denial: the policies that allow what others ask about.
     allowing: Vec<PolicyId>,
+    /// A policy that could not be evaluated; then nothing passes.
+    problem: Option<String>,
 }
 
 impl Inner {
@@ -246,6 +248,12 @@ impl Policy {
         &self.inner.digest
     }
 
+    /// The texts: the shipped one, then those of the operator.
+    #[cfg(feature = "serve")]
+    pub(crate) fn sources(&self) -> &[Source] {
+        &self.inner.texts
+    }
+
     /// The schemas of the policies, as Cedar text: that of effects, then that of events.
     #[must_use]
     pub fn schema_text() -> &'static str {
@@ -328,26 +336,27 @@ impl<'a> Screener<'a> {
             let request = request::request(&inner.words, inner.uses, None, who, query, inside);
             let (request, entities) = request.map_err(|problem| not_built(&problem))?;
             let response = Authorizer::new().is_authorized(&request, set, &entities);
-            match response.diagnostics().errors().next() {
-                Some(error) => Err(format!("a policy could not be evaluated: {error}")),
-                None => Ok((response.decision(), response.diagnostics().reason().cloned().collect::<Vec<PolicyId>>())),
-            }
+            let error = response.diagnostics().errors().next();
+            let problem = error.map(|error| format!("a policy could not be evaluated: {error}"));
+            let reasons: Vec<PolicyId> = response.diagnostics().reason().cloned().collect();
+            Ok::<_, String>((response.decision(), reasons, problem))
         };
         let held = request::held(&inner.folders, query);
-        let (mut decision, mut reasons) = asked(&part.set, Inside::Perhaps(&held))?;
-        if decision == CedarDecision::Allow && inner.uses.folders {
-            (decision, reasons) = asked(&part.set, Inside::Surely)?;
+        let (mut decision, mut reasons, mut problem) = asked(&part.set, Inside::Perhaps(&held))?;
+        if decision == CedarDecision::Allow && problem.is_none() && inner.uses.folders {
+            (decision, reasons, problem) = asked(&part.set, Inside::Surely)?;
         }
         let allowing = match decision {
-            CedarDecision::Deny if !part.allowing.is_empty() => {
+            CedarDecision::Deny if problem.is_none() && !part.allowing.is_empty() => {
                 // however its folders are read: a condition may also name a folder that it leaves out
-                let (_, surely) = asked(&part.allowing, Inside::Surely)?;
-                let (_, perhaps) = asked(&part.allowing, Inside::Perhaps(&held))?;
-                surely.into_iter().filter(|id| perhaps.contains(id)).collect()
+                let (_, surely, failed) = asked(&part.allowing, Inside::Surely)?;
+                let (_, perhaps, too) = asked(&part.allowing, Inside::Perhaps(&held))?;
+                problem = failed.or(too);
+                surely.into_iter().filter(|id| problem.is_none() && perhaps.contains(id)).collect()
             }
             _ => Vec::new(),
         };
-        let answer = Arc::new(Answer { decision, reasons, allowing });
+        let answer = Arc::new(Answer { decision, reasons, allowing, problem });
         if let Some(shape) = shape {
             inner.answers.insert(shape, Arc::clone(&answer));
         }
@@ -371,6 +380,7 @@ impl<'a> Screener<'a> {
             Err(problem) => return unknown(problem),
         };
         let rules = answer.reasons.iter().filter_map(|id| part.rules.get(id)).filter(|rule| rule.forbids && rule.later);
+        let failed = answer.problem.iter().flat_map(|problem| unknown(problem.clone()));
         rules
             .map(|rule| {
                 let mut finding = rule_finding(rule, Outcome::Violation, self.subject, query);
@@ -383,6 +393,7 @@ impl<'a> Screener<'a> {
                 finding.advice = Some("show a person what the file would do".to_owned());
                 finding
             })
+            .chain(failed)
             .collect()
     }
 
@@ -400,6 +411,19 @@ impl<'a> Screener<'a> {
             Err(problem) => return unknown(problem),
         };
         let rules: Vec<&Rule> = answer.reasons.iter().filter_map(|id| part.rules.get(id)).collect();
+        let violations = |rules: &mut dyn Iterator<Item = &&Rule>| {
+            let mut findings: Vec<Finding> =
+                rules.map(|r| rule_finding(r, Outcome::Violation, subject, query)).collect();
+            // denials first, because the first reason is shown
+            findings.sort_by(|a, b| (a.response, &a.source).cmp(&(b.response, &b.source)));
+            findings
+        };
+        // a policy that cannot be evaluated takes nothing back of what the others say
+        if let Some(problem) = &answer.problem {
+            let mut findings = violations(&mut rules.iter().filter(|rule| rule.forbids));
+            findings.extend(unknown(problem.clone()));
+            return findings;
+        }
         match answer.decision {
             // of several permits the universal one is reported, whatever operators add
             CedarDecision::Allow => rules.iter().min_by_key(|r| (r.file != load::BASE_FILE, &r.id)).map_or_else(
@@ -410,8 +434,7 @@ impl<'a> Screener<'a> {
             CedarDecision::Deny => {
                 let allowing: Vec<&Rule> = answer.allowing.iter().filter_map(|id| part.rules.get(id)).collect();
                 let stands = |rule: &&&Rule| !allowing.iter().any(|allowing| allowing.allows(rule));
-                let mut findings: Vec<Finding> =
-                    rules.iter().filter(stands).map(|r| rule_finding(r, Outcome::Violation, subject, query)).collect();
+                let findings = violations(&mut rules.iter().filter(stands));
                 if findings.is_empty() {
                     let first = allowing.iter().min_by_key(|rule| &rule.id);
                     return first.map_or_else(
@@ -419,8 +442,6 @@ impl<'a> Screener<'a> {
                         |rule| vec![rule_finding(rule, Outcome::Pass, subject, query)],
                     );
                 }
-                // denials first, because the first reason is shown
-                findings.sort_by(|a, b| (a.response, &a.source).cmp(&(b.response, &b.source)));
                 findings
             }
         }

@@ -186,7 +186,8 @@ mod tests {
 
     #[test]
     fn the_sets_decide_the_examples_as_the_engine_does() {
-        let own = Source { file: "own.cedar".to_owned(), text: OPERATOR.to_owned(), examples: None };
+        let own =
+            Source { file: "own.cedar".to_owned(), text: OPERATOR.to_owned(), examples: None, organisation: false };
         let disabled = BTreeMap::from([("listen".to_owned(), "a server is built here".to_owned())]);
         let policy = Policy::load_without(&[own], &disabled).unwrap();
         let mut cases = examples::effects(include_str!("base.examples.toml"));
@@ -212,7 +213,8 @@ mod tests {
 
     #[test]
     fn a_rule_of_either_kind_becomes_the_cases_it_is_about() {
-        let source = |text: &str| Source { file: "x".to_owned(), text: text.to_owned(), examples: None };
+        let source =
+            |text: &str| Source { file: "x".to_owned(), text: text.to_owned(), examples: None, organisation: false };
         let cases =
             Policy::cases(&source("forbid (principal, action, resource) when { resource.class == \"credential\" };"))
                 .unwrap();

@@ -225,7 +225,7 @@ mod tests {
 
     fn loaded(text: &str) -> Policy {
         let text = format!("@id(\"own\")\n@category(\"integrity\")\n@reason(\"r\")\n{text}");
-        Policy::load(&[Source { file: "own.cedar".to_owned(), text, examples: None }]).unwrap()
+        Policy::load(&[Source { file: "own.cedar".to_owned(), text, examples: None, organisation: false }]).unwrap()
     }
 
     fn covers(policy: &Policy, event: &Event) -> bool {

@@ -38,7 +38,7 @@ arguments = { item = "HF-0001", mode = "purge" }
 "#;
 
 fn source(text: &str) -> Source {
-    Source { file: "depot.toml".to_owned(), text: text.to_owned(), examples: None }
+    Source { file: "depot.toml".to_owned(), text: text.to_owned(), examples: None, organisation: false }
 }
 
 fn with(rows: &[&str]) -> Result<Guard, BuildError> {

@@ -250,7 +250,7 @@ async fn code_of_data_agents_is_followed() {
 async fn no_operator_policy_lifts_a_base_forbid() {
     let head = "@id(\"all\") @category(\"x\") @reason(\"trust {roles} { {name}\")";
     let text = format!("{head} permit (principal, action in [Action::\"select\", Action::\"drop\"], resource);");
-    let own = Source { file: "own.cedar".into(), text, examples: None };
+    let own = Source { file: "own.cedar".into(), text, examples: None, organisation: false };
     let policy = Policy::load(&[profile("ehr"), own.clone()]).unwrap();
     assert!(policy.rules().len() > ehr().rules().len());
     let verdict = judged(policy.clone(), "ehr", &["nursing"], &sql("select c.cost from cost c")).await;
@@ -317,6 +317,7 @@ fn base_policies_fit_the_schema_with_their_examples() {
         file: "team.cedar".to_owned(),
         text: "@id(\"x\") permit (principal, action, resource);".to_owned(),
         examples: None,
+        organisation: false,
     };
     assert!(Policy::load(&[wrong]).is_err(), "an operator's own policies are proved each time");
 }

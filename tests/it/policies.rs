@@ -6,7 +6,7 @@ use agrail::{Decision, Guard, Verdict};
 
 fn own(condition: &str) -> Source {
     let text = format!("@id(\"own\") @category(\"scope\") @reason(\"it is production\")\nforbid ({condition});");
-    Source { file: "own.cedar".to_owned(), text, examples: None }
+    Source { file: "own.cedar".to_owned(), text, examples: None, organisation: false }
 }
 
 fn load(condition: &str) -> Result<Policy, PolicyError> {
@@ -95,7 +95,7 @@ permit (principal, action == Action::\"install\", resource)
 when { context.program == \"pip\" && !context.privileged && context.folder in Folder::\"/home/user/shop\" };";
 
 fn named(file: &str, text: &str) -> Source {
-    Source { file: file.to_owned(), text: text.to_owned(), examples: None }
+    Source { file: file.to_owned(), text: text.to_owned(), examples: None, organisation: false }
 }
 
 async fn told(policy: &Policy, command: &str, cwd: &str) -> Verdict {
@@ -264,4 +264,85 @@ fn all_problems_of_a_file_are_told_at_once() {
     let broken =
         Policy::problems(&[named("own.cedar", "forbd (principal);\npermit (principal, action, resource")], &[].into());
     assert!(!broken.is_empty() && broken[0].0 > 0, "{broken:?}");
+}
+
+const RULE: &str =
+    "@id(\"registry\") @category(\"integrity\") @reason(\"packages come from the mirror\") @decision(\"ask\")
+forbid (principal, action == Action::\"install\", resource);";
+
+fn of_the_organisation(text: &str) -> Source {
+    Source { organisation: true, ..named("/etc/agrail/policies/all.cedar", text) }
+}
+
+#[tokio::test]
+async fn nobody_but_the_organisation_loosens_its_rules() {
+    let allows = PIP.replace("@allows(\"install\")", "@allows(\"install, registry\")");
+    let refused = |result: Result<Policy, PolicyError>| result.unwrap_err().to_string();
+    let error = refused(Policy::load(&[of_the_organisation(RULE), named("own.cedar", &allows)]));
+    assert!(error.contains("'registry' is a rule of the organisation"), "{error}");
+    let off = [("registry".to_owned(), "in the way".to_owned())].into();
+    let error = refused(Policy::load_without(&[of_the_organisation(RULE)], &off));
+    assert!(error.contains("only the organisation can loosen"), "{error}");
+    let all = Policy::problems(&[of_the_organisation(RULE), named("own.cedar", &allows)], &off);
+    assert_eq!(all.len(), 2, "{all:?}");
+
+    // a file that is the user's may allow what agrail asks about, but the organisation still asks
+    let policy = Policy::load(&[of_the_organisation(RULE), named("own.cedar", PIP)]).unwrap();
+    let verdict = told(&policy, "pip install x", "/home/user/shop").await;
+    assert_eq!(verdict.decision, Decision::Ask, "{}", verdict.reason);
+    assert!(verdict.reason.contains("the mirror"), "{}", verdict.reason);
+    // the organisation may allow a part of its own rule, and the user may forbid that again
+    let both = of_the_organisation(&format!("{RULE}\n{allows}"));
+    let policy = Policy::load(std::slice::from_ref(&both)).unwrap();
+    assert_eq!(told(&policy, "pip install x", "/home/user/shop").await.decision, Decision::Allow);
+    let stricter = named(
+        "own.cedar",
+        "@id(\"none\") @category(\"integrity\") @reason(\"not here\")\nforbid (principal, action == Action::\"install\", resource);",
+    );
+    let policy = Policy::load(&[both, stricter]).unwrap();
+    assert_eq!(told(&policy, "pip install x", "/home/user/shop").await.decision, Decision::Deny);
+}
+
+#[tokio::test]
+async fn too_many_policies_are_refused_and_one_about_many_folders_is_not() {
+    let one = |n: usize| {
+        format!(
+            "@id(\"r{n}\") @category(\"c\") @reason(\"r\")\nforbid (principal, action in Action::\"change\", resource in Folder::\"/data/{n}\");\n"
+        )
+    };
+    let many = named("many.cedar", &(0..10_000).map(one).collect::<String>());
+    let error = Policy::load(std::slice::from_ref(&many)).unwrap_err();
+    assert!(error.to_string().starts_with("many.cedar: with it there are more than 10000 policies"), "{error}");
+    let told_once = Policy::problems(&[many], &[].into());
+    assert_eq!(told_once.len(), 1, "{told_once:?}");
+
+    let folders: Vec<String> = (0..10_000).map(|n| format!("Folder::\"/home/user/data/{n}\"")).collect();
+    let text = format!(
+        "@id(\"own\") @category(\"c\") @reason(\"r\")\nforbid (principal, action in Action::\"change\", resource) when {{ resource in [{}] }};",
+        folders.join(", ")
+    );
+    let policy = Policy::load(&[named("own.cedar", &text)]).unwrap();
+    assert_eq!(told(&policy, "touch data/9999/x", "/home/user").await.decision, Decision::Deny);
+    assert_eq!(told(&policy, "rm -r data", "/home/user").await.decision, Decision::Deny);
+    assert_eq!(told(&policy, "touch data/10000", "/home/user").await.decision, Decision::Allow);
+}
+
+#[tokio::test]
+async fn a_policy_that_cannot_be_evaluated_takes_nothing_back() {
+    let broken = named(
+        "own.cedar",
+        "@id(\"broken\") @category(\"c\") @reason(\"r\")\nforbid (principal, action, resource) when { 9223372036854775807 + (if resource.name like \"*\" then 1 else 0) > 0 };",
+    );
+    let whole = of_the_organisation(
+        "@id(\"quiet\") @category(\"c\") @reason(\"nobody lists\")\nforbid (principal, action == Action::\"list\", resource);",
+    );
+    let policy = Policy::load(&[whole, broken]).unwrap();
+    for command in ["ls /home/user", "cat /etc/shadow", "rm -rf /usr"] {
+        let verdict = told(&policy, command, "/home/user").await;
+        assert_eq!(verdict.decision, Decision::Deny, "{command}: {}", verdict.reason);
+    }
+    // and nothing passes
+    let verdict = told(&policy, "touch a", "/home/user").await;
+    assert_eq!(verdict.decision, Decision::Ask, "{}", verdict.reason);
+    assert!(verdict.reason.contains("could not be evaluated"), "{}", verdict.reason);
 }

@@ -12,7 +12,7 @@ fn text(name: &str, file: &str) -> String {
 /// The policies of a profile, with their examples.
 pub fn profile(name: &str) -> Source {
     let (policy, examples) = (text(name, "policy.cedar"), text(name, "policy.examples.toml"));
-    Source { file: format!("{name}/policy.cedar"), text: policy, examples: Some(examples) }
+    Source { file: format!("{name}/policy.cedar"), text: policy, examples: Some(examples), organisation: false }
 }
 
 /// The functions that the profile of the EHR agent describes.

@@ -26,7 +26,7 @@ fn rule(id: &str) -> Source {
     let lines = FILE.lines().map(|line| line.strip_prefix("// ").unwrap_or(line));
     let own = lines.skip_while(|line| !line.contains(&marker)).collect::<Vec<_>>().join("\n");
     let text = own.split_inclusive(';').next().unwrap().replace("/home/me/", "/home/user/");
-    Source { file: "own.cedar".to_owned(), text, examples: None }
+    Source { file: "own.cedar".to_owned(), text, examples: None, organisation: false }
 }
 
 fn made(root: &Path) {

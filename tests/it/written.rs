@@ -41,7 +41,8 @@ async fn taught() -> Memory {
 }
 
 fn loaded(text: String, examples: String) -> Policy {
-    Policy::load(&[Source { file: "learnt.cedar".to_owned(), text, examples: Some(examples) }]).unwrap()
+    Policy::load(&[Source { file: "learnt.cedar".to_owned(), text, examples: Some(examples), organisation: false }])
+        .unwrap()
 }
 
 #[tokio::test]
@@ -99,7 +100,7 @@ fn policies_about_events_are_verified_like_others() {
     };
     let load = |text: &str, examples: Option<&str>| {
         let examples = examples.map(str::to_owned);
-        Policy::load(&[Source { file: "own.cedar".to_owned(), text: text.to_owned(), examples }])
+        Policy::load(&[Source { file: "own.cedar".to_owned(), text: text.to_owned(), examples, organisation: false }])
     };
     let forbid = event(&format!("forbid (principal, {deploy}"));
     load(&forbid, Some(&(example("first deploy", "deny") + &example("first list", "allow")))).unwrap();

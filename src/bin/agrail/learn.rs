@@ -138,7 +138,8 @@ fn policy(memory: &Memory, file: &Path, rule: Option<&str>) -> Result<()> {
         }
     }
     let name = file.display().to_string();
-    let source = Source { file: name.clone(), text: policies.clone(), examples: Some(examples.clone()) };
+    let source =
+        Source { file: name.clone(), text: policies.clone(), examples: Some(examples.clone()), organisation: false };
     let loaded = Policy::load(&[source]).context("the rules make no valid policies, so nothing was written")?;
     for (path, text) in [(file, &policies), (&beside, &examples)] {
         write_new(path, text).with_context(|| format!("cannot write {}", path.display()))?;

@@ -34,6 +34,7 @@ mod mcp;
 mod memory;
 mod model;
 mod notify;
+mod organisation;
 mod pause;
 mod policy;
 mod profile;
@@ -64,7 +65,7 @@ use std::process::ExitCode;
 /// it, who may change it), on Cedar policies, and on earlier feedback. It needs no model and no network. Exit codes of
 /// `check`: 0 allow, 2 deny, 3 ask, 1 failure.
 #[derive(Debug, Parser)]
-#[command(name = "agrail", version, max_term_width = 100)]
+#[command(name = "agrail", version, max_term_width = 100, help_template = include_str!("help.txt"))]
 struct Cli {
     #[command(flatten)]
     global: Global,
@@ -229,5 +230,23 @@ fn run(Cli { global, command }: Cli) -> anyhow::Result<ExitCode> {
             println!("wrote the pages into {}; read them with: man {0}/agrail.1", folder.display());
             Ok(ExitCode::SUCCESS)
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_lists_each_command_once() {
+        let help = Cli::command().render_help().to_string();
+        let mut command = Cli::command();
+        command.build();
+        for one in command.get_subcommands() {
+            let begin = format!("  {} ", one.get_name());
+            assert_eq!(help.lines().filter(|line| line.starts_with(&begin)).count(), 1, "{}: {help}", one.get_name());
+        }
+        assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
     }
 }

@@ -78,6 +78,9 @@ enum Command {
     Explain {
         /// Id of the policy, as in "policy:ID" in a verdict.
         id: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -95,8 +98,11 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
             let mut sources = config.policy_sources()?;
             // a file that is in use already is tried as it is now
             for file in files {
-                let new = source(file)?;
-                sources.retain(|old| std::fs::canonicalize(&old.file).ok() != std::fs::canonicalize(&new.file).ok());
+                let mut new = source(file)?;
+                let same =
+                    |old: &Source| std::fs::canonicalize(&old.file).ok() == std::fs::canonicalize(&new.file).ok();
+                new.organisation = sources.iter().any(|old| old.organisation && same(old));
+                sources.retain(|old| !same(old));
                 sources.push(new);
             }
             valid(&sources, config)?;
@@ -112,7 +118,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
             }
             println!("{} examples verified, {} policies", policy.examples().len(), policy.rules().len());
         }
-        Command::Explain { id } => explain(&config.policy()?, id)?,
+        Command::Explain { id, json } => explain(&config.policy()?, id, *json)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -250,7 +256,7 @@ fn says(rule: &Rule) -> String {
     }
 }
 
-fn explain(policy: &Policy, id: &str) -> Result<()> {
+fn explain(policy: &Policy, id: &str, json: bool) -> Result<()> {
     let id = id.strip_prefix("policy:").unwrap_or(id);
     let rules = policy.rules();
     let Some(rule) = rules.iter().find(|r| r.id == id) else {
@@ -263,6 +269,11 @@ fn explain(policy: &Policy, id: &str) -> Result<()> {
         };
         bail!("there is no policy '{id}'; {hint}");
     };
+    if json {
+        let text = policy.text(&rule.id);
+        println!("{}", serde_json::json!({"policy": rule, "text": text, "disabled": policy.disabled().get(&rule.id)}));
+        return Ok(());
+    }
     println!("{} ({}, {})", rule.id, says(rule), rule.file);
     if let Some(reason) = policy.disabled().get(&rule.id) {
         println!("  disabled  {reason}");

@@ -39,7 +39,7 @@ pub fn names() -> [&'static str; NAMED.len()] {
 pub fn named_policy(name: &Path) -> Option<Source> {
     let (name, text, examples, _) = named(name)?;
     let (file, text, examples) = (format!("{name}.cedar"), (*text).to_owned(), Some((*examples).to_owned()));
-    Some(Source { file, text, examples })
+    Some(Source { file, text, examples, organisation: false })
 }
 
 /// The functions of the profile with this name; none if there is no such profile.

@@ -3,6 +3,7 @@
 use crate::install::{codex_config, settings_file, settings_files};
 use crate::layers::Places;
 use crate::model::ModelSection;
+use crate::organisation;
 use crate::profile;
 use crate::settled;
 use agrail::action::Identity;
@@ -238,10 +239,13 @@ impl Config {
         Ok(Policy::load_without(&self.policy_sources()?, &self.policy.disable)?)
     }
 
-    /// The operator's policies.
+    /// The policies of the organisation, then the operator's.
     pub fn policy_sources(&self) -> Result<Vec<Source>> {
         let load = |file: &PathBuf| profile::named_policy(file).map_or_else(|| source(&self.beside(file)), Ok);
-        let mut sources = self.policy.files.iter().map(load).collect::<Result<Vec<_>>>()?;
+        let mut sources = organisation::policies()?;
+        for file in &self.policy.files {
+            sources.push(load(file)?);
+        }
         for folder in &self.profiles.folders {
             sources.extend(profile::policy(&self.beside(folder))?);
         }
@@ -277,7 +281,7 @@ impl Config {
         let row = |file: &PathBuf| {
             let text = settled::text(file, "the row about a tool")?;
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            Ok(Source { file: name, text, examples: None })
+            Ok(Source { file: name, text, examples: None, organisation: false })
         };
         files.iter().map(row).collect()
     }
@@ -383,7 +387,8 @@ impl Config {
         let named = named.chain(rest.into_iter().flatten().cloned()).chain(keys).map(|path| self.beside(&path));
         let usual = [self.file.clone(), default_file(), self.tools_folder().ok()];
         let embedder = self.embedder_sources(false).map(|sources| sources.files()).unwrap_or_default();
-        usual.into_iter().flatten().chain(named).chain(embedder).collect()
+        let whole = [PathBuf::from(organisation::FOLDER)].into_iter().chain(organisation::files());
+        usual.into_iter().flatten().chain(named).chain(embedder).chain(whole).collect()
     }
 
     /// All files of the guard, in their configured places.
@@ -396,6 +401,7 @@ impl Config {
             program.as_deref().and_then(|path| path.canonicalize().ok()),
             program.as_deref().map(|path| path.with_file_name("agrail-hook")),
             program,
+            Path::new(organisation::FOLDER).parent().map(Path::to_owned),
             agrail_resident::folder(),
             settings_file(Host::ClaudeCode, Scope::User).ok().and_then(|file| Some(file.parent()?.join("projects"))),
             codex_config().ok(),
@@ -504,5 +510,5 @@ pub fn source(file: &Path) -> Result<Source> {
     })?;
     let beside = settled::present(file.with_extension("examples.toml"), "the examples file")?;
     let examples = beside.map(|beside| settled::text(&beside, "the examples file")).transpose()?;
-    Ok(Source { file: file.display().to_string(), text, examples })
+    Ok(Source { file: file.display().to_string(), text, examples, organisation: false })
 }

@@ -147,7 +147,7 @@ pub fn run(args: &Args, load: impl Fn(&[PathBuf]) -> Result<Policy>) -> Result<E
         let rule = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let says = if args.denied { "always denied" } else { "never allowed without an answer" };
         let words = format!("{says}: {rule}");
-        let source = Source { file, text, examples: None };
+        let source = Source { file, text, examples: None, organisation: false };
         job.never(&format!("never {}", number + 1), words, &source, args.denied)?;
     }
     if !args.no_weaker_than.is_empty() {
@@ -156,7 +156,7 @@ pub fn run(args: &Args, load: impl Fn(&[PathBuf]) -> Result<Policy>) -> Result<E
     if job.statements.is_empty() {
         let shipped: Shipped = toml::from_str(SHIPPED)?;
         for one in shipped.never {
-            let source = Source { file: one.id.clone(), text: one.cases, examples: None };
+            let source = Source { file: one.id.clone(), text: one.cases, examples: None, organisation: false };
             job.never(&one.id, one.says, &source, one.denied)?;
         }
     }
