@@ -220,12 +220,29 @@ impl Approvals {
     /// # Errors
     /// [`ApprovalError::Database`]
     pub fn waiting(&self) -> Result<Vec<PendingApproval>, ApprovalError> {
+        self.first_waiting(usize::MAX)
+    }
+
+    /// Their number.
+    #[cfg(feature = "serve")]
+    pub(crate) fn count_waiting(&self) -> Result<usize, ApprovalError> {
+        let sql = "SELECT count(*) FROM ticket
+                   WHERE state = 'waiting' AND until_ms > max(?1, coalesce((SELECT ms FROM latest), 0))";
+        let count: i64 =
+            self.database().prepare_cached(sql)?.query_row(params![crate::clock::now_ms()], |row| row.get(0))?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+
+    /// The oldest of them.
+    pub(crate) fn first_waiting(&self, most: usize) -> Result<Vec<PendingApproval>, ApprovalError> {
         let database = self.database();
         let mut rows = database.prepare_cached(
             "SELECT id, action, reason, agent, identity, asked_ms, until_ms, effects, cut FROM ticket
-             WHERE state = 'waiting' AND until_ms > max(?1, coalesce((SELECT ms FROM latest), 0)) ORDER BY asked_ms, id",
+             WHERE state = 'waiting' AND until_ms > max(?1, coalesce((SELECT ms FROM latest), 0))
+             ORDER BY asked_ms, id LIMIT ?2",
         )?;
-        let found = rows.query_map(params![crate::clock::now_ms()], |row| {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let found = rows.query_map(params![crate::clock::now_ms(), most], |row| {
             Ok(PendingApproval {
                 id: row.get(0)?,
                 action: row.get(1)?,

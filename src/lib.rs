@@ -51,7 +51,8 @@
 //! | the answers of a person, the log of decisions | `approvals`, `audit` |
 //! | a coding agent's hooks | `hook`: each host's names in `hosts/*.toml`, events in `event.rs`, answers in `answer.rs` |
 //! | an MCP server behind the guard | `mcp` |
-//! | the HTTP service and its console | `serve` |
+//! | the HTTP service and its console | `serve`; the pages of the console `serve/console` |
+//! | a verdict as a tree and as a picture | `picture` |
 //! | the research agent that runs inside the guard | `research` |
 //! | co-evolution of injections and their detector (AEGIS) | `evolve` |
 //! | replaying traces in disposable roots | `replay`; scores and experiments in the package `agrail-eval` (`eval/`) |
@@ -68,7 +69,7 @@
 //! A module imports only modules that stand before it in this list; `tests/it/imports.rs` verifies it.
 //!
 //! `clock`, `digest`, `untrusted`, `store`, `net`, `machine`, `canonical`, `llm`, `prompts`, `embed`, `classify`,
-//! `injection`, `web`, `action`, `check`, `verdict`, `policy`, `shape`, `inhouse`, `scope`, `facts`, `provenance`, `tools`, `memory`, `reason`, `audit`,
+//! `injection`, `web`, `action`, `check`, `verdict`, `picture`, `policy`, `shape`, `inhouse`, `scope`, `facts`, `provenance`, `tools`, `memory`, `reason`, `audit`,
 //! `approvals`, `learn`, `guard`, `session`, `replay`, `hook`, `serve`, `mcp`, `research`, `evolve`
 //!
 //! # Invariants
@@ -149,6 +150,8 @@ pub mod machine;
 pub mod mcp;
 pub mod memory;
 pub mod net;
+#[cfg(feature = "serve")]
+pub mod picture;
 pub mod policy;
 pub mod prompts;
 pub mod provenance;

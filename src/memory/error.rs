@@ -22,6 +22,9 @@ pub enum MemoryError {
     /// Another process kept the database locked for longer than the limit (250 ms for reading, 2 s for writing).
     #[error("the memory is locked by another process; try again, or find that process with `fuser FILE`")]
     Locked,
+    /// A search of the record was stopped because it took too long.
+    #[error("the search took too long and was stopped; narrow it to a day, a decision or an agent")]
+    TooSlow,
     /// The file was not made by `agrail`.
     #[error("{path} is not an agrail memory ({found}); set another file with `memory.path` in the configuration", path = .path.display())]
     NotOurs {
@@ -248,6 +251,7 @@ impl From<Refusal> for MemoryError {
 impl From<rusqlite::Error> for MemoryError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
+            Some(ErrorCode::OperationInterrupted) => Self::TooSlow,
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked,
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly,
             Some(ErrorCode::DiskFull) => Self::DiskFull,

@@ -5,7 +5,7 @@
 //! 2. [`Memory::record_decision`] keeps the engine's decisions, with the digests that a replay needs.
 
 use super::Memory;
-use super::entry::{Diff, Entry};
+use super::entry::{Diff, Entry, Status};
 use super::error::MemoryError;
 use super::store::{self, Durability, parse_body, signed, unsigned};
 use rusqlite::{OptionalExtension, params};
@@ -186,6 +186,11 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::Corrupt`], [`MemoryError::Locked`].
     pub fn search(&self, text: &str, limit: usize) -> Result<Vec<Entry>> {
+        self.search_of(None, text, limit)
+    }
+
+    /// The same among the entries of one status.
+    pub(crate) fn search_of(&self, status: Option<Status>, text: &str, limit: usize) -> Result<Vec<Entry>> {
         let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
         let mut found = Vec::new();
         self.each_head(|entry, _| {
@@ -193,7 +198,8 @@ impl Memory {
             texts.extend(entry.checks.iter().flat_map(|c| [&c.category, &c.name, &c.definition]));
             texts.extend(entry.triggers.iter().flat_map(|t| [&t.verb, &t.class]));
             let all = texts.iter().map(|t| t.to_lowercase()).collect::<Vec<_>>().join("\n");
-            if found.len() < limit && words.iter().all(|w| all.contains(w)) {
+            let of_status = status.is_none_or(|status| entry.status == status);
+            if of_status && found.len() < limit && words.iter().all(|w| all.contains(w)) {
                 found.push(entry);
             }
             Ok(())
@@ -331,7 +337,7 @@ fn read_version(row: &rusqlite::Row<'_>) -> Result<Version> {
     Ok(Version { entry, who: row.get(3)?, memory_version: unsigned(row.get(4)?) })
 }
 
-fn decision_record(r: &rusqlite::Row<'_>) -> rusqlite::Result<DecisionRecord> {
+pub(super) fn decision_record(r: &rusqlite::Row<'_>) -> rusqlite::Result<DecisionRecord> {
     Ok(DecisionRecord {
         id: r.get(0)?,
         at_ms: r.get(1)?,

@@ -16,6 +16,8 @@
 mod demand;
 mod entry;
 mod error;
+#[cfg(feature = "serve")]
+mod find;
 mod forget;
 mod govern;
 mod graph;
@@ -39,6 +41,8 @@ pub(crate) use entry::CONTRAST;
 pub(crate) use entry::TRIGGERS;
 pub use entry::{Approval, Authority, Diff, Entry, KEPT, Key, LearnedCheck, Provenance, Status, Trigger, pooled};
 pub use error::{MemoryError, Refusal, SeedProblem};
+#[cfg(feature = "serve")]
+pub(crate) use find::{DecisionFilter, Place};
 pub use govern::Grant;
 pub use history::{DecisionRecord, Event, Stats, Version};
 pub(crate) use index::EXACT_MAX;

@@ -109,6 +109,22 @@ impl Store {
         body(&tx)
     }
 
+    /// Runs `body` on one read-only snapshot of a connection of its own, which nothing else waits for. It is stopped after
+    /// `limit`.
+    #[cfg(feature = "serve")]
+    pub fn with_slow_reader<T>(
+        &self,
+        limit: std::time::Duration,
+        body: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Result<T> {
+        let Some(path) = &self.path else { return self.with_reader(body) };
+        let mut connection = open::watching(path)?;
+        let end = std::time::Instant::now() + limit;
+        connection.progress_handler(10_000, Some(move || std::time::Instant::now() > end))?;
+        let tx = connection.transaction()?;
+        body(&tx)
+    }
+
     /// Whether another connection has committed since the last call of [`Store::settled`]: if so, a token. Pass it to
     /// `settled` once the changes are loaded.
     pub fn moved(&self) -> Result<Option<i64>> {

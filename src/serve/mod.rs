@@ -19,6 +19,7 @@
 
 mod api;
 mod auth;
+mod console;
 mod load;
 mod openapi;
 mod reload;
@@ -104,6 +105,8 @@ struct Inner {
     config_loader: Option<reload::ConfigLoader>,
     /// Serialises reloads.
     reloading: std::sync::Mutex<()>,
+    /// How reloads have changed the policies, oldest first.
+    policy_changes: std::sync::Mutex<Vec<reload::PolicyChange>>,
 }
 
 /// Guard and settings in force; a reload replaces them together.
@@ -128,8 +131,8 @@ impl Service {
     ) -> Self {
         let load = load::Load::new(&settings);
         let live = RwLock::new(Arc::new(Live { guard, settings }));
-        let reloading = std::sync::Mutex::default();
-        Self { inner: Arc::new(Inner { live, environment, load, config_loader, reloading }) }
+        let (reloading, policy_changes) = (std::sync::Mutex::default(), std::sync::Mutex::default());
+        Self { inner: Arc::new(Inner { live, environment, load, config_loader, reloading, policy_changes }) }
     }
 
     /// Guard and settings in force.

@@ -10,10 +10,14 @@ use crate::Guard;
 use crate::audit::{Audit, AuditError};
 use crate::guard::UnknownPrograms;
 use crate::machine::Environment;
-use crate::policy::{Policy, Rule};
+use crate::policy::{Policy, Rule, Source};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
+
+/// Most changes of policies that are kept, and characters of one.
+const CHANGES: usize = 20;
+const LONGEST_DIFF: usize = 100_000;
 
 /// Why a configuration cannot be loaded: an error of the program that reads it.
 pub type LoadError = Box<dyn std::error::Error + Send + Sync>;
@@ -121,9 +125,58 @@ impl Service {
         if folder(&new).is_some() && folder(&new) != folder(&old) {
             note(&new, &event)?;
         }
+        self.record_change(who, old.guard.policy(), new.guard.policy());
         tracing::info!(before, after, weaker = weaker.len(), "the configuration was replaced");
         *self.inner.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
         Ok(reloaded)
+    }
+}
+
+/// A change of the policies by a reload.
+#[derive(Debug, Clone)]
+pub(super) struct PolicyChange {
+    pub at_ms: i64,
+    /// Who asked for the reload.
+    pub by: String,
+    /// Unified difference of the texts.
+    pub diff: String,
+}
+
+impl Service {
+    fn record_change(&self, by: &str, old: &Policy, new: &Policy) {
+        if old.digest() == new.digest() {
+            return;
+        }
+        let (was, is) = (old.sources(), new.sources());
+        let files: BTreeSet<&str> = was.iter().chain(is).map(|source| source.file.as_str()).collect();
+        let text = |all: &[Source], file: &str| {
+            all.iter().filter(|source| source.file == file).map(|source| source.text.as_str()).collect::<String>()
+        };
+        let mut diff = String::new();
+        for file in files {
+            let (before, after) = (text(was, file), text(is, file));
+            if before != after {
+                let lines = similar::TextDiff::from_lines(&before, &after);
+                diff.push_str(&lines.unified_diff().header(file, file).to_string());
+            }
+        }
+        if diff.is_empty() {
+            "No text has changed; policies were switched off or on.".clone_into(&mut diff);
+        }
+        let more = diff.chars().count().saturating_sub(LONGEST_DIFF);
+        let mut diff: String = diff.chars().take(LONGEST_DIFF).collect();
+        if more > 0 {
+            diff.push_str(&format!("\n[… {more} more characters]"));
+        }
+        let mut changes = self.inner.policy_changes.lock().unwrap_or_else(PoisonError::into_inner);
+        changes.push(PolicyChange { at_ms: crate::clock::now_ms(), by: by.to_owned(), diff });
+        let many = changes.len().saturating_sub(CHANGES);
+        changes.drain(..many);
+    }
+
+    /// How reloads have changed the policies, oldest first.
+    pub(super) fn policy_changes(&self) -> Vec<PolicyChange> {
+        self.inner.policy_changes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

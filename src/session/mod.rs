@@ -18,6 +18,8 @@
 
 mod check;
 mod history;
+#[cfg(feature = "serve")]
+mod listed;
 mod rows;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -28,6 +30,8 @@ pub use history::History;
 pub(crate) use history::ends;
 #[cfg(feature = "hook")]
 pub(crate) use history::newest;
+#[cfg(feature = "serve")]
+pub(crate) use listed::Happened;
 
 use crate::action::{Action, Observation};
 use crate::machine::{Environment, MadeFile};

@@ -25,6 +25,8 @@ pub use leak::Leak;
 pub(crate) use leak::REMOVED;
 pub(crate) use redact::{REDACTED, Secrets, holds_key, prepare, redact};
 pub use text::Untrusted;
+#[cfg(feature = "serve")]
+pub(crate) use visible::visible_lines;
 #[cfg(any(feature = "research", feature = "evolve"))]
 pub(crate) use visible::without_controls;
 pub use visible::{visible, visible_json};

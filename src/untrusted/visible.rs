@@ -45,6 +45,23 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     out.into()
 }
 
+/// A text of several lines, with each hidden character but the ends of lines replaced by an escape.
+#[cfg(feature = "serve")]
+pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|b| (0x20..0x7f).contains(&b) || b == b'\n') {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c != '\n' && (!c.is_ascii() || c.is_ascii_control()) && is_hidden(c) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out.into()
+}
+
 /// A text with a space for each control character: a report must not control the terminal that shows it.
 #[cfg(any(feature = "research", feature = "evolve"))]
 pub(crate) fn without_controls(text: &str) -> String {

@@ -138,7 +138,7 @@ async fn a_check_is_answered_with_a_verdict() {
     assert_eq!(served.get("/openapi.json", None).await.1["openapi"], "3.1.0");
     let page = served.client.get(&served.url).send().await.unwrap();
     assert!(page.headers()["content-security-policy"].to_str().unwrap().starts_with("default-src 'self'"));
-    assert!(page.text().await.unwrap().contains("<h1>agrail</h1>"));
+    assert!(page.text().await.unwrap().contains("<main id=\"main\""));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,14 +1,10 @@
-//! Files that need no token: the OpenAPI document and the web console.
+//! What needs no token: the OpenAPI document and the frame of the web console.
 
+use crate::serve::console::frame;
 use crate::serve::openapi::{AnyRoute, document};
 use axum::Json;
-use axum::http::header;
 use axum::response::IntoResponse;
 use serde_json::Value;
-
-const PAGE: &str = include_str!("../console/index.html");
-const SCRIPT: &str = include_str!("../console/console.js");
-const STYLE: &str = include_str!("../console/console.css");
 
 /// Get this document
 #[utoipa::path(
@@ -22,47 +18,19 @@ pub(super) async fn openapi_document() -> Json<&'static Value> {
     Json(document())
 }
 
-/// Get the page of the web console
+/// Get the frame of the web console
+///
+/// The pages of the console are below `/console`. They are for browsers and not part of this document.
 #[utoipa::path(
     get,
     path = "/",
     tag = "console",
     responses(
-        (status = 200, description = "the page", body = String, content_type = "text/html; charset=utf-8"),
+        (status = 200, description = "the frame, without data", body = String, content_type = "text/html; charset=utf-8"),
         AnyRoute
     ),
     security(())
 )]
 pub(super) async fn page() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], PAGE)
-}
-
-/// Get the script of the web console
-#[utoipa::path(
-    get,
-    path = "/console.js",
-    tag = "console",
-    responses(
-        (status = 200, description = "the script", body = String, content_type = "text/javascript; charset=utf-8"),
-        AnyRoute
-    ),
-    security(())
-)]
-pub(super) async fn script() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT)
-}
-
-/// Get the style sheet of the web console
-#[utoipa::path(
-    get,
-    path = "/console.css",
-    tag = "console",
-    responses(
-        (status = 200, description = "the style sheet", body = String, content_type = "text/css; charset=utf-8"),
-        AnyRoute
-    ),
-    security(())
-)]
-pub(super) async fn style() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], STYLE)
+    frame().await
 }

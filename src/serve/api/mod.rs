@@ -15,7 +15,7 @@ mod problem;
 mod sessions;
 mod status;
 
-pub(super) use problem::{ErrorBody, header_for};
+pub(super) use problem::{ErrorBody, Problem, header_for};
 
 use super::auth::{Caller, authenticate, host_and_origin_allowed};
 use super::openapi::ApiDoc;
@@ -27,7 +27,6 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::{Json, Router};
-use problem::Problem;
 use serde::{Deserialize, Serialize};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
@@ -77,13 +76,11 @@ pub(super) fn routes() -> OpenApiRouter<Service> {
         .routes(routes!(status::metrics))
         .routes(routes!(console::openapi_document))
         .routes(routes!(console::page))
-        .routes(routes!(console::script))
-        .routes(routes!(console::style))
 }
 
 /// The routes, served by `service`.
 pub(super) fn router(service: &Service) -> Router {
-    guarded(routes().into(), service)
+    guarded(Router::from(routes()).merge(super::console::routes()), service)
 }
 
 /// Adds what applies to every route; the last layer is the outermost.
@@ -121,7 +118,7 @@ async fn guard_request(State(service): State<Service>, request: Request, next: N
 }
 
 /// Name of the calling operator.
-fn operator(service: &Service, headers: &HeaderMap) -> Result<String, Problem> {
+pub(super) fn operator(service: &Service, headers: &HeaderMap) -> Result<String, Problem> {
     match authenticate(&service.live().settings, headers) {
         Caller::Known(token) if token.operates => Ok(token.name.clone()),
         Caller::Known(token) => {

@@ -17,7 +17,7 @@ pub(in crate::serve) struct ErrorBody {
 
 /// An error response.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(in crate::serve) struct Problem {
     status: StatusCode,
     message: String,
 }
@@ -25,6 +25,14 @@ pub(super) struct Problem {
 impl Problem {
     pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self { status, message: message.into() }
+    }
+
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub fn message(&self) -> &str {
+        &self.message
     }
 
     pub fn not_found(error: impl Display) -> Self {
@@ -53,7 +61,7 @@ impl From<MemoryError> for Problem {
             | MemoryError::NoSuchVersion { .. }
             | MemoryError::NoSuchDecision { .. } => StatusCode::NOT_FOUND,
             MemoryError::Refused(_) | MemoryError::ApprovalSpent { .. } => StatusCode::CONFLICT,
-            MemoryError::Locked => StatusCode::SERVICE_UNAVAILABLE,
+            MemoryError::Locked | MemoryError::TooSlow => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self::new(status, error.to_string())
