@@ -1,9 +1,16 @@
 //! A summary as Markdown, as JSON and as a table for a terminal.
 
+use agrail::replay::{Expected, ResultLine};
+use agrail::untrusted::visible;
+use agrail::verdict::Decision;
 use anyhow::Result;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::score::{Floor, Group, Share, Summary};
+
+/// Most cases that a list names, and characters of a reason.
+const CASES: usize = 100;
+const REASON: usize = 160;
 
 /// One column: heading and cell.
 type Column = (&'static str, fn(&Group) -> String);
@@ -32,8 +39,8 @@ const COLUMNS: [Column; 17] = [
 const SHORT: [&str; 12] =
     ["dataset", "n", "unsafe", "ASR", "pass", "ask", "F1", "accuracy", "p50 / p95 / p99", "calls", "tokens", "errors"];
 
-/// All columns, with an explanation.
-pub fn markdown(summary: &Summary) -> String {
+/// All columns, with an explanation, the cases that were decided wrongly, and the origin of the report.
+pub fn markdown(summary: &Summary, lines: &[ResultLine], made: &str) -> String {
     let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let mut text = row(COLUMNS.iter().map(|(name, _)| (*name).to_owned()).collect());
     text += &row(COLUMNS.iter().enumerate().map(|(i, _)| if i == 0 { "---" } else { "---:" }.to_owned()).collect());
@@ -47,7 +54,29 @@ pub fn markdown(summary: &Summary) -> String {
     if summary.strays > 0 {
         text += &format!("\n{} results belong to no trace.\n", summary.strays);
     }
-    text
+    text += &wrong(lines);
+    text + &format!("\n{made}\n")
+}
+
+/// The cases that were decided wrongly, with the reasons.
+fn wrong(lines: &[ResultLine]) -> String {
+    let unsafe_allowed = |line: &&ResultLine| line.expected == Expected::Deny && line.decision == Some(Decision::Allow);
+    let safe_stopped = |line: &&ResultLine| line.expected == Expected::Allow && line.decision != Some(Decision::Allow);
+    let listed = |title: &str, found: Vec<&ResultLine>| {
+        let mut text = format!("\n## {title}: {}\n\n", found.len());
+        for line in found.iter().take(CASES) {
+            let decision = line.decision.map_or_else(|| "failed".to_owned(), |decision| decision.to_string());
+            let why = line.error.as_ref().unwrap_or(&line.reason);
+            let why: String = why.chars().take(REASON).collect();
+            text += &format!("- `{}` ({}): {decision}: {}\n", line.id, line.dataset, visible(&why));
+        }
+        if found.len() > CASES {
+            text += &format!("- and {} more\n", found.len() - CASES);
+        }
+        text
+    };
+    listed("Unsafe and allowed", lines.iter().filter(unsafe_allowed).collect())
+        + &listed("Safe and stopped", lines.iter().filter(safe_stopped).collect())
 }
 
 /// The summary as indented JSON.
@@ -102,19 +131,22 @@ fn wall(us: Option<u64>) -> String {
 mod tests {
     use super::*;
     use crate::score::summarize;
-    use agrail::replay::{ResultLine, Trace};
-    use agrail::verdict::Decision;
+    use agrail::replay::Trace;
 
-    fn sample() -> Summary {
+    fn sample() -> (Summary, Vec<ResultLine>) {
         let value = serde_json::json!({"id": "a", "dataset": "d|x", "expected": "deny", "action": {"type": "shell"}});
         let trace: Trace = serde_json::from_value(value).unwrap();
         let line = ResultLine { decision: Some(Decision::Deny), wall_us: Some(1500), ..ResultLine::failed(&trace, "") };
-        summarize(&[trace], &[line])
+        (summarize(&[trace], std::slice::from_ref(&line)), vec![line])
     }
 
     #[test]
     fn markdown_has_one_row_a_group_and_escapes_bars() {
-        let text = markdown(&sample());
+        let (summary, mut lines) = sample();
+        let text = markdown(&summary, &lines, "made");
+        assert!(text.contains("## Unsafe and allowed: 0") && text.ends_with("made\n"), "{text}");
+        lines[0].decision = Some(Decision::Allow);
+        assert!(markdown(&summary, &lines, "").contains("Unsafe and allowed: 1\n\n- `a` (d|x): allow"));
         let lines: Vec<_> = text.lines().take_while(|line| line.starts_with('|')).collect();
         assert_eq!(lines.len(), 3);
         assert!(lines[2].starts_with("| d\\|x | 1 | 1 | 0.0 [0.0, 79.3] | - |"), "{}", lines[2]);
@@ -123,14 +155,14 @@ mod tests {
 
     #[test]
     fn table_has_the_short_columns() {
-        let text = table(&sample());
+        let text = table(&sample().0);
         assert!(SHORT.iter().all(|name| text.contains(name)), "{text}");
         assert!(!text.contains("deny all"));
     }
 
     #[test]
     fn json_keeps_absent_shares_as_null() {
-        let value: serde_json::Value = serde_json::from_str(&json(&sample()).unwrap()).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&json(&sample().0).unwrap()).unwrap();
         assert!(value["groups"][0]["pass"].is_null());
         assert_eq!(value["groups"][0]["asr"]["value"], 0.0);
     }

@@ -147,7 +147,7 @@ pub fn run(args: &Args) -> Result<()> {
         None => Ok(()),
     };
     write(&args.summary, report::json(&summary)?)?;
-    write(&args.report, report::markdown(&summary))
+    write(&args.report, report::markdown(&summary, &lines, &agrail::picture::made(std::env::args())))
 }
 
 /// What decides the cases: a hook, or a guard of this process, which is also returned by itself.

@@ -380,7 +380,7 @@ fn report(experiment: &Experiment, file: &Path, out: &Path) -> Result<()> {
     }
     let command = format!("agrail-eval ablate {} --out {} --model-url URL --model NAME", file.display(), "OUT");
     let summary = table::summarize(experiment, &steps);
-    let markdown = table::markdown(experiment, &summary, &command);
+    let markdown = table::markdown(experiment, &summary, &command, &agrail::picture::made(std::env::args()));
     println!("{markdown}");
     std::fs::write(out.join("report.md"), &markdown)?;
     std::fs::write(out.join("arms.csv"), table::csv(&summary))?;

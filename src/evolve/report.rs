@@ -10,7 +10,9 @@ type Value = fn(&Round) -> Option<f64>;
 
 const SIZE: (u32, u32) = (760, 340);
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
-td,th{text-align:right;padding:.2rem .8rem}pre{white-space:pre-wrap;background:#f4f4f4;padding:.6rem}";
+td,th{text-align:right;padding:.2rem .8rem}pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#f4f4f4;padding:.6rem}\
+svg{max-width:100%;height:auto}footer{color:#555;font-size:.85rem;margin-top:2rem}\
+@media print{body{max-width:none;margin:0;font-size:11pt}pre{border:1px solid #999}h2,svg,tr{break-inside:avoid}h2{break-after:avoid}}";
 /// Most candidates of each side and round in the tree.
 const SHOWN: usize = 12;
 
@@ -89,7 +91,7 @@ fn lineage_tree(lineage: &[Candidate]) -> Markup {
         dots.iter().rfind(|other| other.candidate.id == *id && other.x <= dot.x)
     };
     markup! {
-        svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height) {
+        svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) } {
             @for dot in &dots {
                 @if let Some(parent) = parent(dot) {
                     line x1=(parent.x) y1=(parent.y) x2=(dot.x) y2=(dot.y) stroke="#999" stroke-width="0.6" {}
@@ -122,11 +124,11 @@ fn dots(lineage: &[Candidate], rounds: usize) -> Vec<Dot<'_>> {
     dots
 }
 
-/// The whole report.
+/// The whole report. `made`: its origin.
 ///
 /// # Errors
 /// [`DrawError`]
-pub fn html(name: &str, evolved: &Evolved) -> Result<String, DrawError> {
+pub fn html(name: &str, evolved: &Evolved, made: &str) -> Result<String, DrawError> {
     let summary = &evolved.summary;
     let curves = PreEscaped(curves(&summary.rounds)?);
     let page = markup! {
@@ -134,6 +136,7 @@ pub fn html(name: &str, evolved: &Evolved) -> Result<String, DrawError> {
         html lang="en" {
             head {
                 meta charset="utf-8";
+                meta name="viewport" content="width=device-width,initial-scale=1";
                 title { (without_controls(name)) }
                 style { (STYLE) }
             }
@@ -155,6 +158,7 @@ pub fn html(name: &str, evolved: &Evolved) -> Result<String, DrawError> {
                         pre { (short(&candidate.text, 1_500)) }
                     }
                 }
+                footer { (without_controls(made)) }
             }
         }
     };

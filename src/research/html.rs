@@ -9,20 +9,22 @@ background:#fff}h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}blockquo
 border-left:3px solid #999;color:#444}table{border-collapse:collapse;width:100%;font-size:.85rem}td,th{text-align:left;\
 padding:.3rem .5rem;border-bottom:1px solid #ddd;vertical-align:top;overflow-wrap:anywhere}.no{color:#a00000}\
 @media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#161616}blockquote{color:#bbb}td,th{border-color:#444}\
-.no{color:#ff9d9d}}";
+.no{color:#ff9d9d}}footer{font-size:.8rem;margin-top:2rem;overflow-wrap:anywhere}\
+@media print{body{max-width:none;margin:0;font-size:11pt;color:#000;background:#fff}tr,blockquote{break-inside:avoid}h2{break-after:avoid}}";
 
 /// Content security policy that permits only the inline style of the page.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-/// Renders a report as an HTML page.
+/// Renders a report as an HTML page. `made`: its origin.
 #[must_use]
-pub fn html(report: &Report) -> String {
+pub fn html(report: &Report, made: &str) -> String {
     let goal = without_controls(&report.goal);
     let page = markup! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
+                meta name="viewport" content="width=device-width,initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 title { (goal) }
                 style { (STYLE) }
@@ -36,6 +38,7 @@ pub fn html(report: &Report) -> String {
                 (key_points(report))
                 (notes(report))
                 (audit(report))
+                footer { (without_controls(made)) }
             }
         }
     };
@@ -113,7 +116,7 @@ mod tests {
             contradicts: Vec::new(),
         };
         let report = Report { goal: hostile.clone(), summary: hostile, key_points: vec![point], ..Report::default() };
-        let page = html(&report);
+        let page = html(&report, "agrail 0, <today>");
         assert!(!page.contains("<script>") && !page.contains("\" onmouseover"));
     }
 }

@@ -69,7 +69,7 @@ fn an_arm_without_steps_has_no_figures_and_divides_by_nothing() {
     let row = &summary.arms[1];
     assert!(row.n == 0 && row.asr.is_none() && row.ask.is_none() && row.entries.is_none() && row.calls == 0.0);
     assert!(summary.floors.iter().all(|floor| floor.accuracy.is_none()));
-    assert!(markdown(&experiment(), &summary, "c").contains("| a | 0 |"));
+    assert!(markdown(&experiment(), &summary, "c", "").contains("| a | 0 |"));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn thirty_steps_are_reported_apart_from_the_end() {
 
 #[test]
 fn markdown_has_question_command_table_and_links() {
-    let text = markdown(&experiment(), &summarize(&experiment(), &steps()), "agrail-eval ablate x.toml");
+    let text = markdown(&experiment(), &summarize(&experiment(), &steps()), "agrail-eval ablate x.toml", "made");
     let table: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
     assert_eq!(table.len(), 6, "{text}");
     assert!(table[2].starts_with("| b\\|\" | 6 | 3 | 50.0 [9.5, 90.5] |") && table[3].starts_with("| a | 1 |"));

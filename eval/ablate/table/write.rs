@@ -34,9 +34,9 @@ const COLUMNS: [Column; 17] = [
     ("TF-IDF, end", |r| plus_minus(r.tfidf), None),
 ];
 
-/// The report: question, command, table, explanation, and the plots of the experiment.
+/// The report: question, command, table, explanation, the plots of the experiment, and the origin of the report.
 #[must_use]
-pub fn markdown(experiment: &Experiment, summary: &Summary, command: &str) -> String {
+pub fn markdown(experiment: &Experiment, summary: &Summary, command: &str, made: &str) -> String {
     let mut text = format!("# {}\n\n{}\n\n```sh\n{command}\n```\n\n", experiment.title, experiment.question.trim());
     let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | ").replace('\n', " "));
     let any = |cell: fn(&Row) -> String| summary.arms.iter().any(|arm| cell(arm) != "-");
@@ -63,6 +63,7 @@ pub fn markdown(experiment: &Experiment, summary: &Summary, command: &str) -> St
     for plot in &experiment.plots {
         let _ = write!(text, "\n[![{plot}]({plot}.svg)]({plot}.svg)\n");
     }
+    let _ = write!(text, "\n{made}\n");
     text
 }
 

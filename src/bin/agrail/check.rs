@@ -5,6 +5,7 @@ use crate::settings::Config;
 use crate::{exit, show};
 use agrail::action::{Action, CheckRequest, Context, ContextInput};
 use agrail::machine::{Environment, FileKind};
+use agrail::picture::{self, Tree};
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -45,9 +46,12 @@ pub struct Args {
     /// Print the verdict as JSON.
     #[arg(long)]
     json: bool,
-    /// Print each step: canonical form, parse, unwrapping, effects, facts, policies, checks, memory.
+    /// Print what the verdict rests on as a tree (effects, facts, policies), then each step.
     #[arg(long)]
     explain: bool,
+    /// Also write a page with the verdict as a picture, which needs no other file.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Neither recall nor record anything.
     #[arg(long)]
     no_memory: bool,
@@ -90,10 +94,18 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     if let Err(problem) = recorded {
         anstream::eprintln!("agrail: the decision was not recorded: {problem}");
     }
+    let json = serde_json::to_value(&verdict)?;
+    let asks = |by: &str| verdict.findings.iter().any(|found| !found.denies() && found.source.to_string() == by);
+    if let Some(file) = &args.html {
+        let about = crate::audit::brief(&serde_json::to_value(&action)?);
+        let note = format!("{}; verdict {}", picture::made(std::env::args()), verdict.id);
+        let page = picture::page(&Tree::of(&json, asks), &about, &note);
+        std::fs::write(file, page).with_context(|| format!("--html {}: cannot write it", file.display()))?;
+    }
     if args.json {
         println!("{}", serde_json::to_string(&verdict)?);
     } else {
-        show::verdict(&verdict, args.explain, record)?;
+        show::verdict(&verdict, args.explain.then(|| Tree::of(&json, asks)).as_ref(), record)?;
     }
     Ok(exit::decision(verdict.decision))
 }

@@ -2,6 +2,7 @@
 
 use crate::canary;
 use crate::install::{codex_config, command as install_command, settings_file, trust_needed};
+use crate::organisation;
 use crate::settings::Config;
 use agrail::action::{Action, Context, Identity};
 use agrail::embed::Embedder;
@@ -30,6 +31,9 @@ pub struct Args {
     /// an example that was observed in a run. With PROGRAM: show the row of that program.
     #[arg(long, value_name = "PROGRAM")]
     rows: Option<Option<String>>,
+    /// Print JSON: a list of {"state", "what", "text"}, where the state is ok, note or fail.
+    #[arg(long, conflicts_with = "rows")]
+    json: bool,
 }
 
 enum State {
@@ -47,6 +51,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         return crate::rows::print(program.as_deref(), &mut anstream::stdout());
     }
     let mut bad = 0;
+    let mut found = Vec::new();
     let mut say = |state: State, what: &str, text: String| {
         let (mark, colour) = match state {
             State::Good => ("ok  ", anstyle::AnsiColor::Green),
@@ -54,13 +59,25 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
             State::Bad => ("FAIL", anstyle::AnsiColor::Red),
         };
         bad += i32::from(matches!(state, State::Bad));
+        if args.json {
+            found.push(serde_json::json!({"state": mark.trim().to_lowercase(), "what": what, "text": text}));
+            return Ok(());
+        }
         let style = colour.on_default();
         writeln!(anstream::stdout(), "{style}{mark}{style:#} {what:10} {}", crate::show::plain(&text))
     };
+    examined(args, config, &mut say)?;
+    if args.json {
+        println!("{}", serde_json::Value::Array(found));
+    }
+    Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn examined(args: &Args, config: &Config, say: &mut Say<'_>) -> Result<()> {
     let file = config.file.as_deref().map_or("none; defaults apply".to_owned(), |f| f.display().to_string());
     say(State::Good, "config", file)?;
-    policy_and_memory(config, &mut say)?;
-    embedder(args, config, &mut say)?;
+    policy_and_memory(config, say)?;
+    embedder(args, config, say)?;
     match config.model.probe(config) {
         Ok(None) => {
             say(State::Note, "model", "none configured: questions that the rules leave open go to a person".to_owned())?
@@ -68,7 +85,7 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Ok(Some(works)) => say(State::Good, "model", works)?,
         Err(error) => say(State::Bad, "model", format!("{error:#}"))?,
     }
-    machine(&mut say)?;
+    machine(say)?;
     match crate::policy::prove::solver() {
         Ok(text) => say(State::Good, "prove", text)?,
         Err(error) => say(State::Note, "prove", format!("{error:#}; only 'agrail policy prove' needs it"))?,
@@ -78,16 +95,19 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Err(why) => say(State::Bad, "self-test", format!("{why:#}"))?,
     }
     for host in Host::installable() {
-        hosted(args, config, host, &mut say)?;
+        hosted(args, config, host, say)?;
     }
     say(State::Good, "failure", format!("a failed stage ends in {}, never in allow", config.guard.on_failure))?;
-    Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(())
 }
 
 fn policy_and_memory(config: &Config, say: &mut Say<'_>) -> Result<()> {
     match config.policy().and_then(|policy| Ok(policy.proved()?)) {
         Ok(policy) => {
-            let text = format!("{} policies, {} examples verified", policy.rules().len(), policy.examples().len());
+            let theirs = policy.rules().iter().filter(|rule| organisation::holds(&rule.file)).count();
+            let theirs = if theirs > 0 { format!(", {theirs} of them the organisation's") } else { String::new() };
+            let (rules, examples) = (policy.rules().len(), policy.examples().len());
+            let text = format!("{rules} policies{theirs}, {examples} examples verified");
             say(State::Good, "policy", text)?;
         }
         Err(error) => say(State::Bad, "policy", format!("{error:#}"))?,

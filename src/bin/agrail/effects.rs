@@ -15,12 +15,20 @@ pub struct Args {
     /// Working directory.
     #[arg(long, default_value = "/home/user")]
     cwd: String,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let reading =
         shell::extract_effects(&args.command, &args.user, &format!("/home/{}", args.user), &args.cwd, &shell::NoFiles);
+    if args.json {
+        let effects: Vec<String> = reading.effects.iter().map(|effect| effect.to_table_notation()).collect();
+        println!("{}", serde_json::json!({"effects": effects, "steps": reading.steps}));
+        return Ok(ExitCode::SUCCESS);
+    }
     for step in &reading.steps {
         anstream::eprintln!("{}", crate::show::plain(step));
     }

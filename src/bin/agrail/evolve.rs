@@ -283,7 +283,7 @@ fn written(store: &Store, name: &str, evolved: &Evolved, over: Option<Value>) ->
     store.write("pools.json", &serde_json::to_string_pretty(&pools)?)?;
     let lineage: String = evolved.lineage.iter().filter_map(|c| Some(serde_json::to_string(c).ok()? + "\n")).collect();
     store.write("lineage.jsonl", &lineage)?;
-    store.write("report.html", &report::html(name, evolved)?)?;
+    store.write("report.html", &report::html(name, evolved, &agrail::picture::made(std::env::args()))?)?;
     store.write("curves.svg", &report::curves(&evolved.summary.rounds)?)?;
     if let Some(best) = evolved.defences.first() {
         match evolved.summary.optimizer {

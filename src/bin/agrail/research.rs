@@ -139,7 +139,8 @@ async fn defended(args: &Args, config: &Config, model: Option<Arc<dyn LanguageMo
         anstream::eprintln!("agrail: the decisions were not recorded: {problem}");
     }
     if let Some(file) = &args.html {
-        std::fs::write(file, html(&report)).with_context(|| format!("cannot write {}", file.display()))?;
+        std::fs::write(file, html(&report, &agrail::picture::made(std::env::args())))
+            .with_context(|| format!("cannot write {}", file.display()))?;
     }
     if args.json {
         println!("{}", serde_json::to_string(&report)?);

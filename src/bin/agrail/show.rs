@@ -3,6 +3,7 @@
 use crate::built::Record;
 use crate::short;
 use agrail::check::{Finding, Outcome};
+use agrail::picture::{Mark, Tree};
 use agrail::verdict::{Decision, Verdict};
 use anstyle::{AnsiColor, Style};
 use std::io::{Result, Write};
@@ -25,8 +26,9 @@ pub fn plain(text: &str) -> String {
     agrail::untrusted::visible(text).into_owned()
 }
 
-/// Prints a verdict. `record`: where it is recorded, which decides how it can be answered.
-pub fn verdict(verdict: &Verdict, explain: bool, record: Record) -> Result<()> {
+/// Prints a verdict; with its tree, what it rests on and each step. `record`: where it is recorded, which decides how it can
+/// be answered.
+pub fn verdict(verdict: &Verdict, explained: Option<&Tree>, record: Record) -> Result<()> {
     let mut out = anstream::stdout().lock();
     let style = colour(verdict.decision);
     let word = verdict.decision.to_string().to_uppercase();
@@ -44,7 +46,12 @@ pub fn verdict(verdict: &Verdict, explain: bool, record: Record) -> Result<()> {
         };
         writeln!(out, "      {how}")?;
     }
-    if explain {
+    if let Some(tree) = explained {
+        writeln!(out, "\n{BOLD}what it rests on{BOLD:#}")?;
+        for (mark, line) in tree.lines() {
+            let style = marked(mark);
+            writeln!(out, "  {style}{line}{style:#}")?;
+        }
         writeln!(out, "\n{BOLD}steps{BOLD:#}")?;
         for (number, step) in verdict.trace.iter().enumerate() {
             writeln!(out, "{:4}. {}", number + 1, plain(step))?;
@@ -66,6 +73,14 @@ pub fn verdict(verdict: &Verdict, explain: bool, record: Record) -> Result<()> {
     }
     let time = f64::from(u32::try_from(verdict.cost.wall_us).unwrap_or(u32::MAX)) / 1000.0;
     writeln!(out, "{DIM}{time:.2} ms, verdict {}, mode {}{DIM:#}", verdict.id, verdict.mode)
+}
+
+fn marked(mark: Mark) -> Style {
+    match mark {
+        Mark::Pass => Style::new(),
+        Mark::Unknown | Mark::Asks => AnsiColor::Yellow.on_default(),
+        Mark::Denies => AnsiColor::Red.on_default(),
+    }
 }
 
 fn list_effects(out: &mut impl Write, verdict: &Verdict) -> Result<()> {
