@@ -1,7 +1,9 @@
-//! Work on the repository itself: `cargo xtask rows import|lint|observe ...`, `cargo xtask differ bash`.
+//! Work on the repository itself: `cargo xtask rows import|lint|observe ...`, `cargo xtask differ bash`,
+//! `cargo xtask terminal`.
 
 mod differ;
 mod rows;
+mod terminal;
 mod trace;
 
 use clap::Parser;
@@ -14,6 +16,8 @@ enum Command {
     Rows(rows::Command),
     /// Run generated programs and compare what happened with what their reading says
     Differ(differ::Options),
+    /// Record commands in a terminal as SVG
+    Terminal(terminal::Options),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -21,5 +25,6 @@ fn main() -> anyhow::Result<()> {
     match Command::parse() {
         Command::Rows(command) => rows::run(command),
         Command::Differ(options) => differ::run(&options),
+        Command::Terminal(options) => terminal::run(&options),
     }
 }
