@@ -30,7 +30,9 @@ pub use request::RequestError;
 
 use request::Inside;
 
-use crate::check::{Authority, Check, CheckKind, Evidence, Finding, Outcome, Response, Severity, Source as Answered};
+use crate::check::{
+    Answerer, Authority, Check, CheckKind, Evidence, Finding, Outcome, Response, Severity, Source as Answered,
+};
 use crate::effect::{Kind, Verb};
 use cedar_policy::{Authorizer, Decision as CedarDecision, Entity, PolicyId, PolicySet, Schema};
 use quick_cache::sync::Cache;
@@ -384,7 +386,7 @@ impl<'a> Screener<'a> {
         rules
             .map(|rule| {
                 let mut finding = rule_finding(rule, Outcome::Violation, self.subject, query);
-                finding.response = Response::Ask(crate::check::Answerer::Person);
+                finding.response = Response::Ask(Answerer::Person);
                 let shown = words::shown(file);
                 finding.reason = match query.name == file {
                     true => format!("{shown}: {}", filled(&rule.reason, self.subject)),
@@ -397,7 +399,8 @@ impl<'a> Screener<'a> {
             .collect()
     }
 
-    /// The findings about one effect: every violation, or one pass, or one unknown.
+    /// The findings about one effect: every violation, or one pass, or one unknown. A policy that fails is a violation that a
+    /// person answers.
     pub fn screen(&self, query: &EffectFacts) -> Vec<Finding> {
         let Self { inner, subject, .. } = self;
         let unknown = |reason: String| {
@@ -406,9 +409,14 @@ impl<'a> Screener<'a> {
         let Some(part) = inner.part(query.verb) else {
             return unknown(query.lead());
         };
+        // neither a setting about unknown programs nor an earlier approval answers for a policy that failed
+        let failed = |problem: String| Finding {
+            response: Response::Ask(Answerer::Person),
+            ..finding(Check::understood(), Outcome::Violation, Answered::NotUnderstood, problem, query)
+        };
         let answer = match self.answer(part, query) {
             Ok(answer) => answer,
-            Err(problem) => return unknown(problem),
+            Err(problem) => return vec![failed(problem)],
         };
         let rules: Vec<&Rule> = answer.reasons.iter().filter_map(|id| part.rules.get(id)).collect();
         let violations = |rules: &mut dyn Iterator<Item = &&Rule>| {
@@ -421,7 +429,7 @@ impl<'a> Screener<'a> {
         // a policy that cannot be evaluated takes nothing back of what the others say
         if let Some(problem) = &answer.problem {
             let mut findings = violations(&mut rules.iter().filter(|rule| rule.forbids));
-            findings.extend(unknown(problem.clone()));
+            findings.push(failed(problem.clone()));
             return findings;
         }
         match answer.decision {

@@ -1,6 +1,7 @@
 //! Short policies of operators: groups of actions, and folders.
 
 use crate::guard::{context, decide};
+use agrail::guard::UnknownPrograms;
 use agrail::policy::{Policy, PolicyError, Source};
 use agrail::{Decision, Guard, Verdict};
 
@@ -341,7 +342,11 @@ async fn a_policy_that_cannot_be_evaluated_takes_nothing_back() {
         let verdict = told(&policy, command, "/home/user").await;
         assert_eq!(verdict.decision, Decision::Deny, "{command}: {}", verdict.reason);
     }
-    // and nothing passes
+    // and nothing passes, whatever the settings say of unknown programs
+    let folder = tempfile::tempdir().unwrap();
+    let lenient = Guard::builder().policy(policy.clone()).with(|s| s.unknown_programs = UnknownPrograms::Allow);
+    let verdict = decide(&lenient.build().unwrap(), &context(folder.path(), "user"), "frobnicate x").await;
+    assert_eq!((verdict.decision, verdict.ask_of), (Decision::Ask, Some("person")), "{}", verdict.reason);
     let verdict = told(&policy, "touch a", "/home/user").await;
     assert_eq!(verdict.decision, Decision::Ask, "{}", verdict.reason);
     assert!(verdict.reason.contains("could not be evaluated"), "{}", verdict.reason);

@@ -37,7 +37,7 @@ impl Solver {
     /// The program that `CVC5` names, else `cvc5` on the search path, else the package of Python.
     ///
     /// # Errors
-    /// If no recent enough solver is found. The error says what was found and how to install one.
+    /// If there is no solver, or only one that is too old; the error says how to install one.
     pub fn find() -> Result<Self> {
         let named = std::env::var_os("CVC5").filter(|path| !path.is_empty());
         let is_named = named.is_some();

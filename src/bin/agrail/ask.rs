@@ -13,6 +13,7 @@ use crate::settings::Config;
 use crate::widen::{DAYS, USES};
 use agrail::approvals::{Answer, Approvals};
 use agrail::memory::Memory;
+use agrail::picture::Tree;
 use anyhow::{Context as _, Result, bail};
 use desk::{Argument, Desk, Do};
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
@@ -125,27 +126,12 @@ impl Stores {
         Ok(())
     }
 
-    /// The effects and findings of a recorded verdict, as lines.
+    /// What a recorded verdict rests on, as lines.
     fn explained(&self, id: &str) -> Result<Vec<String>> {
         let record: serde_json::Value = serde_json::from_str(&self.memory.decision(id)?.record)?;
-        let list = |pointer: &str| record.pointer(pointer).and_then(serde_json::Value::as_array).into_iter().flatten();
-        let text = |value: &serde_json::Value, pointer: &str| {
-            value.pointer(pointer).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
-        };
-        let mut lines = vec!["effects".to_owned()];
-        lines.extend(list("/verdict/effects").map(|one| format!("  {} {}", text(one, "/verb"), text(one, "/target"))));
-        lines.extend([String::new(), "findings".to_owned()]);
-        for finding in list("/verdict/findings") {
-            lines.push(format!(
-                "  {} {}: {}",
-                text(finding, "/outcome"),
-                text(finding, "/by"),
-                text(finding, "/reason")
-            ));
-            let evidence = finding.get("evidence").and_then(serde_json::Value::as_array).into_iter().flatten();
-            lines.extend(evidence.map(|one| format!("    {}: {}", text(one, "/about"), text(one, "/says"))));
-        }
-        Ok(lines)
+        let verdict = record.get("verdict").context("the record of this decision holds no verdict")?;
+        // it asked, so nothing in it denies
+        Ok(Tree::of(verdict, |_| true).lines().into_iter().map(|(_, line)| line).collect())
     }
 }
 

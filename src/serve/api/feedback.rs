@@ -3,7 +3,7 @@
 use super::memory::memory_of;
 use super::problem::Problem;
 use super::{Answer, blocking, operator, parse_body};
-use crate::learn::{Feedback, FeedbackError, Learnt, Question, apply_feedback};
+use crate::learn::{Feedback, Learnt, Question, apply_feedback};
 use crate::memory::{Entry, Memory};
 use crate::serve::Service;
 use crate::serve::openapi::{AnyRoute, BodyErrors, ConflictError, MemoryErrors, OperatorErrors, RequestErrors};
@@ -104,17 +104,13 @@ pub(super) async fn give_feedback(State(service): State<Service>, headers: Heade
     };
     blocking(move || match learn(&memory) {
         Ok(Learnt::Entry(entry)) => {
-            let question = memory.question(&entry.id).map_err(Problem::failed)?;
+            let question = memory.question(&entry.id)?;
             Ok(FeedbackResponse { learnt: Some(entry), question, decided_by: None })
         }
         Ok(Learnt::PolicyDecided(policy)) => {
             Ok(FeedbackResponse { learnt: None, question: None, decided_by: Some(policy) })
         }
-        Err(FeedbackError::Memory(error)) => Err(error.into()),
-        Err(error @ (FeedbackError::NotApprovable { .. } | FeedbackError::NoTarget { .. })) => {
-            Err(Problem::conflict(error))
-        }
-        Err(error) => Err(Problem::failed(error)),
+        Err(error) => Err(error.into()),
     })
     .await
 }
@@ -150,7 +146,7 @@ pub(super) struct AnswerBody {
 pub(super) async fn get_question(State(service): State<Service>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
     operator(&service, &headers)?;
     let memory = memory_of(&service)?;
-    blocking(move || memory.question(&id).map_err(of_memory)).await
+    blocking(move || Ok(memory.question(&id)?)).await
 }
 
 /// Answer the question about a rule
@@ -179,15 +175,8 @@ pub(super) async fn answer_question(
     let memory = memory_of(&service)?;
     blocking(move || {
         let every = matches!(answer, Reach::Every);
-        let next = memory.answer_question(&id, every, &who).map_err(of_memory)?;
+        let next = memory.answer_question(&id, every, &who)?;
         next.ok_or_else(|| Problem::conflict("there is no question about this entry"))
     })
     .await
-}
-
-fn of_memory(error: FeedbackError) -> Problem {
-    match error {
-        FeedbackError::Memory(error) => error.into(),
-        error => Problem::failed(error),
-    }
 }

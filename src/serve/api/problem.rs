@@ -1,6 +1,7 @@
 //! Error responses.
 
 use super::load::Refused;
+use crate::learn::FeedbackError;
 use crate::memory::MemoryError;
 use axum::Json;
 use axum::http::{HeaderName, StatusCode, header};
@@ -65,6 +66,16 @@ impl From<MemoryError> for Problem {
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self::new(status, error.to_string())
+    }
+}
+
+impl From<FeedbackError> for Problem {
+    fn from(error: FeedbackError) -> Self {
+        match error {
+            FeedbackError::Memory(error) => error.into(),
+            error @ (FeedbackError::NotApprovable { .. } | FeedbackError::NoTarget { .. }) => Self::conflict(error),
+            error => Self::failed(error),
+        }
     }
 }
 

@@ -76,8 +76,7 @@ fn rated(desk: &Desk, id: &str, says: &str, reason: &str) -> Result<String, Prob
         }
         // these are answers to a person, not failures of the service
         Err(error @ (FeedbackError::NotApprovable { .. } | FeedbackError::NoTarget { .. })) => error.to_string(),
-        Err(FeedbackError::Memory(error)) => return Err(error.into()),
-        Err(error) => return Err(Problem::failed(error)),
+        Err(error) => return Err(error.into()),
     })
 }
 

@@ -2,7 +2,6 @@
 
 use super::decision::sentence;
 use super::frame::{Answer, Asked, Desk, Form, Fragment, answer, change as form, done, pairs, table, when};
-use crate::learn::FeedbackError;
 use crate::memory::{Entry, Event, Status};
 use crate::serve::Service;
 use crate::serve::api::Problem;
@@ -119,7 +118,7 @@ pub(super) async fn change(
                 format!("Rolled back to version {version}.")
             }
             "every" | "only" => {
-                let next = memory.answer_question(&id, given.one("do") == "every", &desk.who).map_err(failed)?;
+                let next = memory.answer_question(&id, given.one("do") == "every", &desk.who)?;
                 let next = next.ok_or_else(|| Problem::conflict("there is no question about this entry any more"))?;
                 format!("The rule is now: {}", sentence(&next))
             }
@@ -130,19 +129,12 @@ pub(super) async fn change(
     .await
 }
 
-fn failed(error: FeedbackError) -> Problem {
-    match error {
-        FeedbackError::Memory(error) => error.into(),
-        error => Problem::failed(error),
-    }
-}
-
 fn shown(desk: &Desk, id: &str, with: Option<u64>, said: Option<&str>) -> Result<Markup, Problem> {
     let (memory, path) = (desk.memory()?, format!("/console/memory/{id}"));
     let entry = memory.show(id)?;
     let history = memory.log(Some(id), EVENTS)?;
     let diff = with.map(|version| memory.diff(id, version, entry.version)).transpose()?;
-    let question = memory.question(id).map_err(failed)?;
+    let question = memory.question(id)?;
     let checks: Vec<Vec<Markup>> = entry
         .checks
         .iter()

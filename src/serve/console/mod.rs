@@ -3,7 +3,7 @@
 //! 1. Every address below `/console` is a page with a link of its own. A browser that opens one gets the frame, which
 //!    holds no data and needs no token ([`frame`]). Its script then asks for the same address with the operator's token and
 //!    puts the answer into the frame. So the token is in no cookie, which other services of the same host would receive.
-//! 2. Pages are rendered here. They work on what the JSON routes work on, and change nothing that those do not change.
+//! 2. Pages are rendered here. They need the same rights as the JSON routes; beyond those, an operator may widen an approval.
 //! 3. Everything is embedded: one style sheet, one script of our own, and htmx. The Content Security Policy allows nothing
 //!    else.
 //! 4. Text of agents is escaped twice: as HTML where it is inserted, and its hidden characters on the finished page.

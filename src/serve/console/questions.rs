@@ -17,7 +17,7 @@ const SPACES: usize = 24;
 const RECORD: usize = 2_000;
 
 pub(super) fn queue(desk: &Desk) -> Result<&Approvals, Problem> {
-    let none = || Problem::not_found("this service keeps no questions (approvals.off)");
+    let none = || Problem::not_found("this service keeps no questions");
     desk.live.guard.approvals().ok_or_else(none)
 }
 
@@ -77,7 +77,7 @@ fn all(desk: &Desk, said: Option<&str>) -> Result<Markup, Problem> {
     let number = queue.count_waiting().map_err(Problem::failed)?;
     let approved = queue.approved().map_err(Problem::failed)?;
     let proposals = match desk.live.guard.memory() {
-        Some(memory) => memory.proposals(&approved, &memory.decisions(RECORD)?).map_err(Problem::failed)?,
+        Some(memory) => memory.proposals(&approved, &memory.decisions(RECORD)?)?,
         None => Vec::new(),
     };
     Ok(html! {

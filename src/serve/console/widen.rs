@@ -4,7 +4,6 @@ use super::decisions::list;
 use super::frame::{Answer, Desk, Form, Fragment, answer, change};
 use super::questions::queue;
 use crate::approvals::{Answer as Said, ApprovalError};
-use crate::learn::FeedbackError;
 use crate::memory::DecisionRecord;
 use crate::serve::Service;
 use crate::serve::api::Problem;
@@ -31,7 +30,7 @@ pub(super) async fn page(
 ) -> Answer {
     answer(service, &headers, move |desk| {
         let open = opened(&Form::of(&Bytes::from(query.unwrap_or_default())))?;
-        let arguments = desk.memory()?.arguments(&id).map_err(refused)?;
+        let arguments = desk.memory()?.arguments(&id)?;
         let passes = match open.is_empty() {
             true => None,
             false => Some(would_pass(desk, &id, &open)?),
@@ -77,7 +76,7 @@ pub(super) async fn widen(
             return Err(Problem::new(StatusCode::BAD_REQUEST, message));
         }
         let queue = queue(desk)?;
-        let entry = desk.memory()?.widen(&id, &open, uses, days).map_err(refused)?;
+        let entry = desk.memory()?.widen(&id, &open, uses, days)?;
         let also = match queue.answer(&id, Said::Approved, &desk.who) {
             Ok(()) | Err(ApprovalError::NotPending(_)) => String::new(),
             Err(error) => format!("The question itself was not answered: {error}"),
@@ -97,8 +96,7 @@ pub(super) async fn widen(
 fn would_pass(desk: &Desk, id: &str, open: &BTreeSet<usize>) -> Result<(Vec<DecisionRecord>, usize), Problem> {
     let open: Vec<usize> = open.iter().copied().collect();
     let mut record = desk.memory()?.decisions(RECORD)?;
-    let passes: BTreeSet<String> =
-        desk.memory()?.would_pass(id, &open, &record).map_err(refused)?.into_iter().collect();
+    let passes: BTreeSet<String> = desk.memory()?.would_pass(id, &open, &record)?.into_iter().collect();
     let all = record.len();
     record.retain(|one| passes.contains(&one.id));
     record.reverse();
@@ -126,12 +124,4 @@ fn opened(form: &Form) -> Result<BTreeSet<usize>, Problem> {
 
 fn number(text: &str) -> Result<u32, Problem> {
     text.parse().map_err(|_| Problem::new(StatusCode::BAD_REQUEST, format!("'{text}' is not a whole number")))
-}
-
-fn refused(error: FeedbackError) -> Problem {
-    match error {
-        FeedbackError::Memory(error) => error.into(),
-        error @ (FeedbackError::NotApprovable { .. } | FeedbackError::NoTarget { .. }) => Problem::conflict(error),
-        error => Problem::failed(error),
-    }
 }
