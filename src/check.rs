@@ -48,6 +48,9 @@ pub enum CheckKind {
     Action,
     /// One unknown program in the action. Such a check is never learned.
     Program,
+    /// What the policies of a project say of the action. It is never learned and shown to no model, because the project may be
+    /// somebody else's.
+    Project,
     /// A stage of the guard: whether it worked.
     Stage,
 }

@@ -22,6 +22,7 @@ mod known;
 mod model_scope;
 mod origin;
 mod progress;
+mod project;
 mod recall;
 mod reported;
 mod toolbox;
@@ -74,6 +75,7 @@ struct Inner {
     settings: Settings,
     policy: Policy,
     rows: Rows,
+    projects: project::Projects,
     /// SHA-256 of policies and rows, hexadecimal.
     digest: String,
     memory: Option<Memory>,
@@ -240,7 +242,10 @@ impl Guard {
                     operation,
                     Approved(&approved),
                 );
-                let judged = inner.policy.judges_events();
+                if inner.settings.project_policies {
+                    understood.screen_projects(&inner.projects, &action, &context);
+                }
+                let judged = inner.policy.judges_events() || understood.projects.judge_events();
                 if inner.memory.is_some() || judged || inner.settings.explain {
                     understood.events =
                         crate::shape::events(&action, &understood.gathered.queries, &understood.commands);

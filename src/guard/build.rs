@@ -49,6 +49,8 @@ pub struct Settings {
     pub paraphrase: bool,
     /// URLs that the agent may fetch; default: the public internet.
     pub urls: UrlPolicy,
+    /// Projects may forbid more (`.agrail/policy.cedar`). Default: true.
+    pub project_policies: bool,
     /// Absolute paths that belong to the guard, in addition to the usual ones: only a person may change files there.
     pub own: Vec<String>,
     /// Ports of this machine on which the guard listens.
@@ -74,6 +76,7 @@ impl Default for Settings {
             retrieval: Retrieval::Nearest,
             paraphrase: true,
             urls: UrlPolicy::default(),
+            project_policies: true,
             own: Vec::new(),
             ports: vec![super::PORT],
             library: Arc::default(),
@@ -260,6 +263,7 @@ impl GuardBuilder {
                 settings,
                 policy,
                 rows,
+                projects: super::project::Projects::default(),
                 digest,
                 memory,
                 journal,

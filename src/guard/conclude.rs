@@ -58,7 +58,7 @@ impl Guard {
             digest: Digests {
                 action: understood.action_digest.clone(),
                 facts: case.gathered.digest.clone(),
-                policy: self.inner.digest.clone(),
+                policy: understood.projects.digest(&self.inner.digest),
                 memory: self.inner.memory.as_ref().map(Memory::digest).unwrap_or_default(),
             },
             footprint: facts::footprint(&case.gathered),

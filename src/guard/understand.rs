@@ -2,6 +2,7 @@
 
 use super::known::Known;
 use super::origin::Operation;
+use super::project::{self, Projects};
 use super::{Settings, UnknownPrograms};
 use crate::action::{Action, Context};
 use crate::canonical::{self, canonical};
@@ -24,6 +25,8 @@ pub(super) struct Understood {
     pub effects: Vec<Effect>,
     pub gathered: ScreenInput,
     pub findings: Vec<Finding>,
+    /// The projects with policies of their own.
+    pub projects: project::Found,
     /// Paths and digests of the scripts whose content was parsed.
     pub scripts: Vec<(String, String)>,
     /// The commands that the parser found.
@@ -35,10 +38,21 @@ pub(super) struct Understood {
 }
 
 impl Understood {
+    /// Looks for the policies of projects and adds what they say about the effects.
+    pub(super) fn screen_projects(&mut self, projects: &Projects, action: &Action, context: &Context) {
+        let (cwd, account) = (folder_of(action), facts::account(context));
+        let find = || projects.find(context.environment.as_ref(), &account, &cwd, &self.gathered);
+        self.projects = debug_span!("projects").in_scope(find);
+        let found = self.projects.screen(&self.gathered);
+        self.trace.extend(found.iter().map(|f| format!("policy: {} -> {:?}: {}", f.source, f.outcome, f.reason)));
+        self.findings.extend(found);
+    }
+
     /// Adds what policies say about the action as a whole.
     pub(super) fn screen_events(&mut self, policy: &Policy) {
         let screener = policy.screener(&self.gathered.subject);
         self.findings.extend(screener.screen_events(self.events.iter().map(Event::facts), None));
+        self.findings.extend(self.projects.screen_events(&self.gathered, &self.events));
     }
 
     /// Adds the events to the steps, in the words that policies use.
@@ -124,6 +138,7 @@ pub(super) fn understand(
         effects: reading.effects,
         gathered,
         findings,
+        projects: project::Found::default(),
         scripts: reading.scripts,
         trace,
     }

@@ -6,7 +6,7 @@ use super::Learning;
 use super::refined::{self, Refined};
 use super::{approvable, embedded_text, kinds, signed, targets};
 use crate::action::Context;
-use crate::check::{Authority, Outcome, Source};
+use crate::check::{Authority, CheckKind, Finding, Outcome, Source};
 use crate::embed::Embedder;
 use crate::memory::{self, Change, DecisionRecord, Lesson, Memory, MemoryError, Rule};
 use crate::reason::{Case, rules};
@@ -167,7 +167,8 @@ fn lesson(context: &Context, key: memory::Key, verdict: &Verdict) -> Option<Less
         return None;
     }
     let mut changes: Vec<Change> = Vec::new();
-    for finding in verdict.findings.iter().filter(|f| f.outcome == Outcome::Violation) {
+    let teaches = |f: &&Finding| f.outcome == Outcome::Violation && f.check.kind != CheckKind::Project;
+    for finding in verdict.findings.iter().filter(teaches) {
         let change = Change::Add {
             category: finding.check.category.clone(),
             name: finding.check.name.clone(),

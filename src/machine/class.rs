@@ -207,6 +207,7 @@ const GUARD: &[&[&str]] = &[
     &[".opencode", "plugin"],
     &[".opencode", "plugins"],
     &[".config", "opencode"],
+    &[".agrail"],
     &[".config", "agrail"],
     &[".local", "share", "agrail"],
     &[".local", "state", "agrail"],

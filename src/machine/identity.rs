@@ -32,7 +32,8 @@ const ETC: [&str; 14] = [
     "/etc/agrail",
 ];
 /// The same for a project, relative to its folder.
-const PROJECT: [&str; 8] = ["", ".git", ".git/hooks", ".github/workflows", ".husky", ".vscode", ".claude", ".codex"];
+const PROJECT: [&str; 9] =
+    ["", ".git", ".git/hooks", ".github/workflows", ".husky", ".vscode", ".claude", ".codex", ".agrail"];
 
 /// Device and inode of a file: equal for all of its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -275,6 +275,19 @@ impl Environment {
             .map_err(|why| MachineError::Script { path: path.to_owned(), why })
     }
 
+    /// Whether something has this name, be it a link to nothing; `None`: not known.
+    pub(crate) fn is_named(&self, path: &str) -> Option<bool> {
+        probe::is_named(&self.inner.folder, path)
+    }
+
+    /// The content of a small regular file, on a slow file system, too.
+    ///
+    /// # Errors
+    /// As [`Environment::read_script`].
+    pub(crate) fn read_small(&self, path: &str, max: usize) -> Result<Vec<u8>, ReadError> {
+        probe::read_anywhere(&self.inner.folder, path, max)
+    }
+
     /// The other paths of what lies at a resolved path, by bind mounts.
     fn aliases(&self, resolved: &str) -> Vec<OtherPath> {
         let inside = |other: OtherPath| Some(OtherPath { path: self.below_root(&other.path)?, ..other });

@@ -82,8 +82,17 @@ impl From<Errno> for ReadError {
     }
 }
 
-/// The content of a regular file of at most `max` bytes.
+/// The content of a regular file of at most `max` bytes, unless a read might hang.
 pub(crate) fn read_file(root: &OwnedFd, path: &str, max: usize) -> Result<Vec<u8>, ReadError> {
+    read(root, path, max, false)
+}
+
+/// The content of a regular file of at most `max` bytes.
+pub(crate) fn read_anywhere(root: &OwnedFd, path: &str, max: usize) -> Result<Vec<u8>, ReadError> {
+    read(root, path, max, true)
+}
+
+fn read(root: &OwnedFd, path: &str, max: usize, anywhere: bool) -> Result<Vec<u8>, ReadError> {
     if path.contains('\0') {
         return Err(ReadError::Nul);
     }
@@ -92,7 +101,7 @@ pub(crate) fn read_file(root: &OwnedFd, path: &str, max: usize) -> Result<Vec<u8
     if FileType::from_raw_mode(found.stx_mode.into()) != FileType::RegularFile {
         return Err(ReadError::NotRegular);
     }
-    if slow(&place) {
+    if !anywhere && slow(&place) {
         return Err(ReadError::Network);
     }
     if found.stx_size > max as u64 {
@@ -117,10 +126,19 @@ pub(crate) fn is_program(root: &OwnedFd, path: &str) -> bool {
 
 /// Whether something exists at a path; `None`: not known.
 pub(crate) fn is_there(root: &OwnedFd, path: &str) -> Option<bool> {
+    opens(root, path, LOOK)
+}
+
+/// Whether something has this name, be it a link to nothing; `None`: not known.
+pub(crate) fn is_named(root: &OwnedFd, path: &str) -> Option<bool> {
+    opens(root, path, LOOK | OFlags::NOFOLLOW)
+}
+
+fn opens(root: &OwnedFd, path: &str, flags: OFlags) -> Option<bool> {
     if path.contains('\0') {
         return Some(false);
     }
-    match open(root, path, LOOK) {
+    match open(root, path, flags) {
         Ok(_) => Some(true),
         Err(Errno::NOENT | Errno::NOTDIR) => Some(false),
         Err(_) => None,
@@ -142,14 +160,7 @@ pub(super) fn resolve_below(root: &OwnedFd, folder: &str, name: &std::ffi::CStr)
 
 /// Whether a path leads to a folder; `None`: not known.
 pub(crate) fn is_folder(root: &OwnedFd, path: &str) -> Option<bool> {
-    if path.contains('\0') {
-        return Some(false);
-    }
-    match open(root, path, LOOK | OFlags::DIRECTORY) {
-        Ok(_) => Some(true),
-        Err(Errno::NOENT | Errno::NOTDIR) => Some(false),
-        Err(_) => None,
-    }
+    opens(root, path, LOOK | OFlags::DIRECTORY)
 }
 
 /// Most links that are followed to the end of a dangling chain.

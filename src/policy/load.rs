@@ -1,7 +1,7 @@
 //! Loading of policies: parses them, validates them against the schema, reads annotations, splits them by verb.
 
 use super::upgrade::{UpgradeError, upgrade};
-use super::{Inner, Policies, RequestError, Rule, allow, event, examples, request, schema};
+use super::{Inner, Policies, RequestError, Rule, allow, bounds, event, examples, request, schema};
 use crate::check::{Answerer, Response, Severity};
 use crate::effect::Verb;
 use cedar_policy::{ActionConstraint, Effect as CedarEffect, PolicyId, PolicySet, Schema, ValidationMode, Validator};
@@ -44,6 +44,17 @@ pub enum PolicyError {
     TooMany {
         /// File name.
         file: String,
+    },
+    /// A text nests so deep that reading it could end the process.
+    #[error(
+        "{file}:{line}: brackets are nested more than 32 deep, or one policy has too many operators; split the policy, or \
+         compare with a set: [\"a\", \"b\"].contains(resource.name)"
+    )]
+    Deep {
+        /// File name.
+        file: String,
+        /// Line, from 1.
+        line: usize,
     },
     /// The text is not Cedar.
     #[error("{file}:{line}:{column}: {problem}")]
@@ -161,20 +172,9 @@ pub(super) fn load(sources: &[Source], disabled: &BTreeMap<String, String>, whol
         hash.update([1]);
         hash.update(id);
     }
-    let mut inner = Inner {
-        parts: std::array::from_fn(|_| OnceLock::new()),
-        everything: OnceLock::new(),
-        events: Policies::default(),
-        digest: crate::hex(&hash.finalize()),
-        words: request::Words::new()?,
-        uses: request::Uses::of(sources.iter().map(|source| source.text.as_str())),
-        folders: Vec::new(),
-        disabled: disabled.clone(),
-        schema: None,
-        texts,
-        examples: Vec::new(),
-        answers: Cache::new(super::ANSWERS),
-    };
+    let uses = request::Uses::of(sources.iter().map(|source| source.text.as_str()));
+    let mut inner = unparsed(texts, uses, crate::hex(&hash.finalize()))?;
+    inner.disabled.clone_from(disabled);
     if !whole && sources.is_empty() && disabled.is_empty() {
         return Ok(inner);
     }
@@ -212,6 +212,41 @@ pub(super) fn load(sources: &[Source], disabled: &BTreeMap<String, String>, whol
     Ok(inner)
 }
 
+/// Policies of which nothing is parsed yet.
+fn unparsed(texts: Vec<Source>, uses: request::Uses, digest: String) -> Result<Inner, PolicyError> {
+    Ok(Inner {
+        parts: std::array::from_fn(|_| OnceLock::new()),
+        everything: OnceLock::new(),
+        events: Policies::default(),
+        digest,
+        words: request::Words::new()?,
+        uses,
+        folders: Vec::new(),
+        disabled: BTreeMap::new(),
+        schema: None,
+        texts,
+        examples: Vec::new(),
+        answers: Cache::new(super::ANSWERS),
+    })
+}
+
+/// The policies of one text as a set of their own, without the base policies.
+pub(super) fn alone(source: Source, policies: Policies) -> Result<Inner, PolicyError> {
+    if policies.rules.is_empty() {
+        return Err(PolicyError::Empty { file: source.file });
+    }
+    few(&policies, &source)?;
+    if let Some(problem) = invalid(&policies).into_iter().next() {
+        return Err(problem);
+    }
+    let digest = crate::digest([source.file.clone().into_bytes(), source.text.clone().into_bytes()]);
+    let mut inner = unparsed(vec![source], request::Uses { groups: true, folders: true }, digest)?;
+    inner.events = event::split(&policies)?.1;
+    inner.folders = request::folders_named_in(&policies.set);
+    inner.everything = OnceLock::from(Some(policies));
+    Ok(inner)
+}
+
 /// All policies in these texts.
 pub(super) fn everything(texts: &[Source]) -> Result<Policies, PolicyError> {
     let mut found = Policies::default();
@@ -232,9 +267,24 @@ fn few(found: &Policies, source: &Source) -> Result<(), PolicyError> {
     }
 }
 
+/// The policies of a text as they are written, or why they are no Cedar.
+///
+/// # Errors
+/// [`PolicyError::Deep`]
+fn set(source: &Source) -> Result<Result<PolicySet, cedar_policy::ParseErrors>, PolicyError> {
+    bounds::verify(source)?;
+    Ok(source.text.parse())
+}
+
 /// The policies in a text, with words instead of texts.
 pub(super) fn parsed(source: &Source) -> Result<Vec<cedar_policy::Policy>, PolicyError> {
-    let set: PolicySet = source.text.parse().map_err(|e| syntax(source, &e))?;
+    let set = set(source)?.map_err(|e| syntax(source, &e))?;
+    if let Some(template) = set.templates().next() {
+        let id = template.annotation("id").map_or_else(|| template.id().to_string(), str::to_owned);
+        let problem =
+            "is a template, which stands for no policy; write its values in place of ?principal and ?resource";
+        return Err(PolicyError::Invalid { file: source.file.clone(), id, problem: problem.to_owned() });
+    }
     let upgraded = set.policies().map(|policy| {
         // the base policies already use words
         let new = if source.file == BASE_FILE { None } else { words(source, policy)? };
@@ -333,6 +383,16 @@ impl Policies {
 
     fn add(&mut self, source: &Source, policy: &cedar_policy::Policy) -> Result<(), PolicyError> {
         let rule = rule(source, policy)?;
+        self.insert(source, policy, rule)
+    }
+
+    /// Adds a policy with its annotations.
+    pub(super) fn insert(
+        &mut self,
+        source: &Source,
+        policy: &cedar_policy::Policy,
+        rule: Rule,
+    ) -> Result<(), PolicyError> {
         let id = PolicyId::new(&rule.id);
         let wrong =
             |problem: String| PolicyError::Annotation { file: source.file.clone(), id: rule.id.clone(), problem };
@@ -345,7 +405,7 @@ impl Policies {
     }
 }
 
-fn rule(source: &Source, policy: &cedar_policy::Policy) -> Result<Rule, PolicyError> {
+pub(super) fn rule(source: &Source, policy: &cedar_policy::Policy) -> Result<Rule, PolicyError> {
     // all at once, because a lookup by name parses the name each time
     let annotations: HashMap<&str, &str> = policy.annotations().collect();
     let text = |key: &str| annotations.get(key).map(|text| (*text).to_owned());
@@ -429,7 +489,14 @@ pub(super) fn problems(sources: &[Source], disabled: &BTreeMap<String, String>) 
     let base = base();
     let mut all = Policies::default();
     for source in std::iter::once(&base).chain(sources) {
-        match source.text.parse::<PolicySet>() {
+        let set = match set(source) {
+            Ok(set) => set,
+            Err(deep) => {
+                found.push(deep);
+                continue;
+            }
+        };
+        match set {
             Ok(parsed) => {
                 for policy in parsed.policies() {
                     let upgraded = if source.file == BASE_FILE { Ok(None) } else { words(source, policy) };
@@ -511,9 +578,11 @@ fn invalid(all: &Policies) -> Vec<PolicyError> {
 }
 
 /// The line of a problem, from 1; 0 if it has none.
-fn line_of(sources: &[Source], problem: &PolicyError) -> usize {
+pub(super) fn line_of(sources: &[Source], problem: &PolicyError) -> usize {
     let id = match problem {
-        PolicyError::Syntax { line, .. } | PolicyError::Word { line, .. } => return *line,
+        PolicyError::Syntax { line, .. } | PolicyError::Word { line, .. } | PolicyError::Deep { line, .. } => {
+            return *line;
+        }
         PolicyError::Invalid { id, .. } | PolicyError::Annotation { id, .. } => id,
         _ => return 0,
     };
@@ -533,6 +602,7 @@ impl PolicyError {
     pub(super) fn file(&self) -> &str {
         match self {
             Self::Syntax { file, .. }
+            | Self::Deep { file, .. }
             | Self::Invalid { file, .. }
             | Self::Annotation { file, .. }
             | Self::Empty { file }

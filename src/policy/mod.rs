@@ -9,11 +9,13 @@
 
 mod alike;
 mod allow;
+mod bounds;
 mod class;
 mod event;
 mod examples;
 mod facts;
 mod load;
+mod project;
 mod proof;
 mod request;
 mod schema;
@@ -198,14 +200,16 @@ impl Policy {
     /// # Errors
     /// The first problem, with file, line and column.
     pub fn load_without(sources: &[Source], disabled: &BTreeMap<String, String>) -> Result<Self, PolicyError> {
-        load::load(sources, disabled, false).map(|inner| Self { inner: Arc::new(inner) })
+        let load = || load::load(sources, disabled, false).map(|inner| Self { inner: Arc::new(inner) });
+        // without sources, nothing is parsed yet
+        if sources.is_empty() { load() } else { bounds::roomy(load) }
     }
 
     /// All problems of these policies at once, each with its line (0: of no line), for a person who mends them. None if they
     /// load, with their examples.
     #[must_use]
     pub fn problems(sources: &[Source], disabled: &BTreeMap<String, String>) -> Vec<(usize, PolicyError)> {
-        load::problems(sources, disabled)
+        bounds::roomy(|| load::problems(sources, disabled))
     }
 
     /// Why each policy is switched off, by its id.
@@ -234,8 +238,8 @@ impl Policy {
     /// # Errors
     /// The first problem, with file, line and column.
     pub fn proved(&self) -> Result<Self, PolicyError> {
-        load::load(self.inner.texts.get(1..).unwrap_or_default(), &self.inner.disabled, true)
-            .map(|inner| Self { inner: Arc::new(inner) })
+        let sources = self.inner.texts.get(1..).unwrap_or_default();
+        bounds::roomy(|| load::load(sources, &self.inner.disabled, true)).map(|inner| Self { inner: Arc::new(inner) })
     }
 
     /// The Cedar text of the policy with this id, if there is one.

@@ -10,7 +10,7 @@
 //!    it allows nothing else.
 
 use super::load::PolicyError;
-use super::{Policy, Rule, Source, event, load};
+use super::{Policy, Rule, Source, bounds, event, load};
 use crate::check::Response;
 use cedar_policy::{Policy as CedarPolicy, PolicyId};
 use serde_json::{Value, json};
@@ -39,8 +39,10 @@ impl Policy {
     /// # Errors
     /// If the text is not Cedar, has no policy, or does not fit the schema.
     pub fn cases(source: &Source) -> Result<String, PolicyError> {
-        let parsed = load::parsed(source)?;
-        load::fitting(source, &parsed)?;
+        let parsed = bounds::roomy(|| {
+            let parsed = load::parsed(source)?;
+            load::fitting(source, &parsed).map(|()| parsed)
+        })?;
         let permits = parsed.iter().map(|policy| {
             let mut json = json_of(policy, &source.file)?;
             if let Some(policy) = json.as_object_mut() {

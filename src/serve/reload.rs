@@ -214,6 +214,7 @@ fn weaker_guard(old: &Live, new: &Live) -> Vec<&'static str> {
             "programs that are not known are stopped less",
         ),
         (is.library != was.library, "the functions of the agents' Python code are described differently"),
+        (was.project_policies && !is.project_policies, "the policies of projects are ignored"),
         (is.mode != was.mode, "the model is consulted in other cases"),
         (was.judge && !is.judge, "no model checks any more whether an action follows injected instructions"),
         (old.guard.embeds() && !new.guard.embeds(), "there is no embedder any more"),

@@ -43,6 +43,7 @@ mod permission;
 mod policies;
 mod privilege;
 mod profiles;
+mod project_policies;
 mod projects;
 mod properties;
 mod prove;

@@ -186,6 +186,7 @@ fn settings(config: &Config) -> BTreeMap<String, i64> {
     [
         ("guard.on_failure", rank(&["ask", "deny"], &guard.on_failure)),
         ("guard.unknown_programs", rank(&["allow", "ask", "deny"], &guard.unknown_programs)),
+        ("policy.projects", i64::from(config.policy.projects)),
         ("guard.learning", rank(&["episodes", "feedback", "frozen"], &guard.learning)),
         ("memory.off", i64::from(!memory.off)),
         ("memory.similarity", 1_000 - similarity),

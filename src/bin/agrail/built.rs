@@ -118,6 +118,7 @@ impl Config {
             "deny" => UnknownPrograms::Deny,
             other => bail!("guard.unknown_programs is \"{other}\"; it must be \"ask\", \"allow\" or \"deny\""),
         };
+        settings.project_policies = self.policy.projects;
         settings.learning = match self.guard.learning.as_str() {
             "feedback" => Learning::Feedback,
             "episodes" => Learning::Episodes,

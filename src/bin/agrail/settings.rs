@@ -72,7 +72,7 @@ impl Default for GuardSection {
 }
 
 /// `[policy]`
-#[derive(Debug, Default, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PolicySection {
     /// Operator policies beside the universal ones: Cedar files, relative to the configuration file, and names of
@@ -81,6 +81,14 @@ pub struct PolicySection {
     /// Policies that are switched off, with the reason: ones that ask, or ones of `files`. `disable.schedule = "our cron
     /// jobs are reviewed elsewhere"`.
     pub disable: BTreeMap<String, String>,
+    /// Whether a project may forbid more, with the policies in its `.agrail/policy.cedar`; default: true.
+    pub projects: bool,
+}
+
+impl Default for PolicySection {
+    fn default() -> Self {
+        Self { files: Vec::new(), disable: BTreeMap::new(), projects: true }
+    }
 }
 
 /// `[profiles]`
@@ -500,10 +508,22 @@ impl Config {
     }
 }
 
+/// Whether a file has the policies of a project, by its name.
+pub fn is_of_project(file: &Path) -> bool {
+    file.ends_with(".agrail/policy.cedar")
+}
+
 /// A policy file with the examples beside it (`team.cedar`, `team.examples.toml`), or the policies of a named profile.
 pub fn source(file: &Path) -> Result<Source> {
     if let Some(source) = profile::named_policy(file) {
         return Ok(source);
+    }
+    if is_of_project(file) {
+        bail!(
+            "{} has the policies of a project, which hold there without being named; verify them with: agrail policy check {}",
+            file.display(),
+            file.display()
+        );
     }
     let text = settled::text(file, "the policy file").map_err(|error| {
         anyhow!("{error:#}; name a Cedar file, or a profile that ships with agrail: {}", profile::names().join(", "))

@@ -90,10 +90,20 @@ impl View<'_> {
         if let Some(class) = likeliest {
             query.class = TargetClass::Path(class);
         }
+        // each match of `*/.claude/*` is in such a folder
+        let named = self.environment.map(|environment| environment.class(effect.target.name(), self.account).0);
+        if let (TargetClass::Path(class), true) = (query.class, query.is_prefix && named == Some(Class::Guard))
+            && class.weight() < Class::Guard.weight()
+        {
+            query.class = TargetClass::Path(Class::Guard);
+        }
         // what is read is what a link leads to, and not what its name stands for: a credential is one under any name
         if effect.verb == Verb::Read && facts.class == Class::Guard && !query.is_prefix && facts.resolved != looked_at {
-            let real = self.environment.map(|environment| self.look(environment, &facts.resolved).class);
-            query.class = TargetClass::Path(real.filter(|class| *class != Class::Guard).unwrap_or(facts.class));
+            match self.environment.map(|environment| self.look(environment, &facts.resolved).class) {
+                Some(real) if real != Class::Guard => query.class = TargetClass::Path(real),
+                // policies tell the guard's files apart by their names
+                _ => query.name.clone_from(&facts.resolved),
+            }
         }
         let mut same_as_guards = false;
         if let Some(id) =

@@ -190,6 +190,9 @@ fn evidence(case: &Case) -> Vec<(&'static str, Value)> {
     }
     let open = |f: &&Finding| matches!(f.outcome, Outcome::Violation | Outcome::Unknown);
     let screen = match case.screened.iter().find(open) {
+        Some(finding) if finding.check.kind == CheckKind::Project => {
+            format!("{}: the policies of the project speak against it", case.screen)
+        }
         Some(finding) => format!("{}: {}", case.screen, line(&finding.reason)),
         None => "nothing speaks against it".to_owned(),
     };
