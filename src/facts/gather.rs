@@ -23,6 +23,7 @@ mod recovery;
 mod stake;
 
 use crate::action::{Context, SessionFacts};
+use crate::effect::budget;
 use crate::effect::local::own_names;
 use crate::effect::shell::Seen;
 use crate::effect::{BROUGHT, Detail, Effect, Kind, Target, UNKNOWN_SPAN, Verb};
@@ -104,10 +105,25 @@ pub fn gather(
     urls: &UrlPolicy,
     around: Surroundings<'_>,
 ) -> ScreenInput {
+    // a budget of its own: what was read is looked at, however much there was to read
+    budget::within(budget::TIME, || looked_at(effects, context, account, urls, around))
+}
+
+fn looked_at(
+    effects: &[Effect],
+    context: &Context,
+    account: &Account,
+    urls: &UrlPolicy,
+    around: Surroundings<'_>,
+) -> ScreenInput {
     let subject = subject(context, account);
     let view = view(effects, context, account, urls, around);
     let mut queries: Vec<EffectFacts> = Vec::with_capacity(effects.len());
     for effect in effects {
+        if budget::is_spent() {
+            queries.push(EffectFacts::new(Verb::Unknown, Kind::Budget, "there is too much to look at"));
+            break;
+        }
         let about = |effect: &Effect| {
             let mut query = view.query(effect);
             query.requested = !context.request.trim().is_empty();

@@ -3,6 +3,7 @@
 //! A reading depends on its source, on where it stands, and on the answers of its [`Loader`]. It is found again by the
 //! digest of the first two, and holds only if each file that the reader asked for answers as it did then.
 
+use crate::budget::{self, Cost};
 use crate::reading::{Loaded, Loader, Reading};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -40,6 +41,7 @@ impl Answer {
 struct Kept {
     asked: Vec<(String, Answer)>,
     reading: Reading,
+    cost: Cost,
 }
 
 #[derive(Clone)]
@@ -81,11 +83,15 @@ pub(crate) fn reading(parts: &[&str], loader: &dyn Loader, read: impl FnOnce(&dy
     let key: Sum = sum.finalize().into();
     let holds = |kept: &Arc<Kept>| kept.asked.iter().all(|(path, answer)| Answer::of(&loader.load(path)) == *answer);
     if let Some(kept) = KEPT.get(&key).filter(holds) {
+        budget::charges(kept.cost);
         return kept.reading.clone();
     }
     let noting = Noting { inner: loader, asked: RefCell::default() };
-    let reading = read(&noting);
-    KEPT.insert(key, Arc::new(Kept { asked: noting.asked.into_inner(), reading: reading.clone() }));
+    let (reading, cost) = budget::costing(|| read(&noting));
+    // what was cut short says nothing of the next time
+    if !budget::is_spent() {
+        KEPT.insert(key, Arc::new(Kept { asked: noting.asked.into_inner(), reading: reading.clone(), cost }));
+    }
     reading
 }
 

@@ -6,6 +6,7 @@
 //! 3. Anything that neither a parser nor a table covers becomes [`Verb::Unknown`]; it is never dropped.
 
 mod action;
+pub mod budget;
 mod code;
 mod detail;
 pub mod file;

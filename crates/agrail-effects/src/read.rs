@@ -1,5 +1,6 @@
 //! Turns an action into its effects: chooses the parser for the kind of action.
 
+use super::budget;
 use super::file;
 use super::shell::{self, FileSource, Reading};
 use super::tool_call::{self, Runs};
@@ -72,6 +73,16 @@ fn source_of(language: &str) -> String {
 /// The effects of an action. An action that no parser covers is unknown.
 #[must_use]
 pub fn extract_effects(action: &Action, who: Who<'_>, around: &dyn FileSource) -> Reading {
+    budget::within_any(|| {
+        let mut reading = read(action, who, around);
+        if budget::is_spent() {
+            reading.effects.push(Effect::unknown(Cause::Budget, "there is too much to read", action.kind()));
+        }
+        reading
+    })
+}
+
+fn read(action: &Action, who: Who<'_>, around: &dyn FileSource) -> Reading {
     match action {
         Action::Shell { command, cwd } => {
             let cwd = cwd.as_ref().map_or(who.home.into(), |c| c.to_string_lossy());

@@ -2,7 +2,7 @@
 
 use super::names::{constant_folder, may_be};
 use super::{INCOMING, MATCHES, View};
-use crate::effect::{Effect, Target, UNKNOWN_SPAN, Verb};
+use crate::effect::{Effect, Target, UNKNOWN_SPAN, Verb, budget};
 use crate::machine::{Class, FileKind, class, class_below};
 use std::collections::BTreeSet;
 
@@ -35,6 +35,10 @@ impl View<'_> {
             let last = place + 1 == parts.len();
             let mut next = Vec::new();
             for folder in &found {
+                if budget::is_spent() {
+                    self.cut.borrow_mut().insert(folder.clone());
+                    break;
+                }
                 let listing = environment.entries(if folder.is_empty() { "/" } else { folder }, last && touches);
                 let shown = |name: &str| part.starts_with('.') || !name.starts_with('.');
                 let fits = |name: &str| pattern.matches(name) && shown(name);

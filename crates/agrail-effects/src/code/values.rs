@@ -8,7 +8,7 @@ use super::links::Links;
 use super::objects::Changes;
 use super::table::{Entry, Table};
 use crate::reading::Problems;
-use crate::{Cause, UNKNOWN_SPAN};
+use crate::{Cause, UNKNOWN_SPAN, budget};
 use foldhash::HashSet;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -231,7 +231,7 @@ impl<'p> Values<'p> {
             if !self.changed {
                 return;
             }
-            if self.steps > MAX_STEPS {
+            if self.steps > MAX_STEPS || budget::is_spent() {
                 break;
             }
         }

@@ -41,7 +41,7 @@ mod variables;
 use crate::reading::{Call, LIBRARY, Loader, NoModules, Problems, Reading, quote};
 use crate::tree::{self, Grammar};
 use crate::tree::{Node, Tree};
-use crate::{Cause, Detail};
+use crate::{Cause, Detail, budget};
 use foldhash::{HashMap, HashSet};
 use modules::Modules;
 use std::rc::Rc;
@@ -250,7 +250,7 @@ impl<'t> Reader<'t> {
             return None;
         }
         let Some(tree) = tree::parse(Grammar::Python, text) else {
-            self.problems.add(Cause::Budget, "the parser does not start");
+            self.problems.add(Cause::Budget, "the parser gave up");
             return None;
         };
         if tree.root_node().has_error() {
@@ -280,7 +280,8 @@ impl<'t> Reader<'t> {
     /// Counts steps; false if the budget is spent or the nesting is too deep.
     fn step(&mut self, cost: usize) -> bool {
         self.steps += cost;
-        if self.steps > MAX_STEPS {
+        if self.steps > MAX_STEPS || budget::is_spent() {
+            self.steps = self.steps.max(MAX_STEPS + 1);
             self.problems.add(Cause::Budget, "too many steps")
         }
         if self.depth > MAX_DEPTH {

@@ -5,6 +5,7 @@ use super::parameter::spread;
 use super::word::children;
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Kind;
+use crate::budget;
 use crate::role::Role;
 use crate::table::{Row, Table};
 use crate::tree::Node;
@@ -35,6 +36,9 @@ const EVALUATES: [&str; 13] = [
 
 /// Wrappers that are keywords of the shell.
 const KEYWORDS: [&str; 5] = ["time", "builtin", "coproc", "noglob", "nocorrect"];
+
+/// Bytes of a word, roughly.
+const WORD: usize = 32;
 
 impl Shell<'_> {
     pub(crate) fn command(&mut self, node: Node<'_>, source: &str, mut stdin: Output) -> Output {
@@ -143,7 +147,9 @@ impl Shell<'_> {
         let Some((name, arguments)) = words.split_first() else { return Output::default() };
         self.reading.list(&self.with_environment(words));
         self.steps += 1;
-        if self.steps > super::MAX_STEPS || self.depth > super::MAX_DEPTH {
+        // each program in front of another hands all words on
+        let spent = budget::produces(words.len() * WORD) || budget::is_spent();
+        if self.steps > super::MAX_STEPS || self.depth > super::MAX_DEPTH || spent {
             self.unknown(Cause::Budget, "too many commands or nested too deep", name);
             return Output::default();
         }

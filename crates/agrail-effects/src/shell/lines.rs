@@ -5,6 +5,7 @@
 
 use super::syntax::parse;
 use super::word::children;
+use crate::budget::{self, Cost};
 use crate::tree::{Node, Tree};
 use foldhash::HashMap;
 use std::cell::RefCell;
@@ -19,23 +20,27 @@ const ROUNDS: usize = 8;
 const ONE_LINE: [&str; 5] =
     ["command", "declaration_command", "unset_command", "variable_assignments", "file_redirect"];
 
+/// A text with its ends of lines, its tree, and what they cost.
+type Remembered = ((String, Tree), Cost);
+
 /// The text with a `;` where the parser joins two lines, and its tree. `None` if the parser gives up or still joins them.
 pub(super) fn parse_lines(text: String) -> Option<(String, Tree)> {
     thread_local! {
-        static PARSED: RefCell<HashMap<String, (String, Tree)>> = RefCell::default();
+        static PARSED: RefCell<HashMap<String, Remembered>> = RefCell::default();
     }
     if text.len() > REMEMBERED {
         return parse_all_lines(text);
     }
-    if let Some(known) = PARSED.with_borrow(|parsed| parsed.get(&text).cloned()) {
-        return Some(known);
+    if let Some((known, cost)) = PARSED.with_borrow(|parsed| parsed.get(&text).cloned()) {
+        return (!budget::charges(cost)).then_some(known);
     }
-    let result = parse_all_lines(text.clone())?;
+    let (result, cost) = budget::costing(|| parse_all_lines(text.clone()));
+    let result = result?;
     PARSED.with_borrow_mut(|parsed| {
         if parsed.len() >= MOST_REMEMBERED {
             parsed.clear();
         }
-        parsed.insert(text, result.clone());
+        parsed.insert(text, (result.clone(), cost));
     });
     Some(result)
 }

@@ -12,12 +12,19 @@ use crate::{Cause, Detail, Effect, Target, Verb};
 const AFTER: [&str; 7] =
     ["pipeline", "list", "command", "redirected_statement", "file_redirect", "subshell", "compound_statement"];
 
+/// Most redirections of one command.
+const MAX_REDIRECTS: usize = 256;
+
 impl Shell<'_> {
     /// Interprets a command or several with redirections. The redirections of input come first.
     pub(super) fn redirected(&mut self, node: Node<'_>, source: &str, mut stdin: Output) -> Output {
         let outer = stdin.clone();
         let start = self.reading.effects.len();
         let redirects: Vec<Node<'_>> = children(node).into_iter().filter(|c| c.kind().ends_with("_redirect")).collect();
+        if redirects.len() > MAX_REDIRECTS {
+            self.unknown(Cause::Budget, "too many redirections", "shell");
+            return Output::default();
+        }
         let mut after: Vec<Node<'_>> = Vec::new();
         for redirect in &redirects {
             match redirect.kind() {

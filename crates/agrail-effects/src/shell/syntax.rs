@@ -6,13 +6,22 @@ use super::state::State;
 use super::word::children;
 use super::{MAX_DEPTH, MAX_SOURCE, MAX_STEPS, Output, Shell, UNKNOWN_SPAN};
 use crate::Cause;
+use crate::budget;
 use crate::tree::{self, Grammar};
 use crate::tree::{Node, Tree};
 use foldhash::HashSet;
 
+/// Most here-documents times bytes of the text.
+const HEREDOCS: usize = 32 << 20;
+
 /// Parses shell source.
 pub(super) fn parse(source: &str) -> Option<Tree> {
     tree::parse(Grammar::Bash, source)
+}
+
+/// Whether the parser would look for the ends of so many here-documents, each to the end of the text, that it takes long.
+fn has_many_heredocs(source: &str) -> bool {
+    source.matches("<<").count().saturating_mul(source.len()) > HEREDOCS
 }
 
 /// Another spelling of the text that parses without a problem, and its tree.
@@ -30,6 +39,10 @@ impl Shell<'_> {
     pub(crate) fn source(&mut self, source: &str, stdin: Output) -> Output {
         if source.len() > MAX_SOURCE || self.depth >= MAX_DEPTH {
             self.unknown(Cause::Budget, "script too long or nested too deep", "shell");
+            return Output::default();
+        }
+        if has_many_heredocs(source) {
+            self.unknown(Cause::Budget, "too many here-documents", "shell");
             return Output::default();
         }
         // a copied prompt: a shell would find no program `$`, so that the rest is more than would run
@@ -103,7 +116,7 @@ impl Shell<'_> {
     /// Interprets one statement.
     pub(crate) fn statement(&mut self, node: Node<'_>, source: &str, stdin: Output) -> Output {
         self.steps += 1;
-        if self.steps > MAX_STEPS || self.depth > MAX_DEPTH {
+        if self.steps > MAX_STEPS || self.depth > MAX_DEPTH || budget::is_spent() {
             self.unknown(Cause::Budget, "too many commands or nested too deep", "shell");
             return Output::default();
         }

@@ -9,6 +9,7 @@ use super::parameter::spread;
 use super::quoting::{QUOTED, ansi_c, push_quoted, unescape, unescape_double};
 use super::{Output, Shell, UNKNOWN_SPAN};
 use crate::Cause;
+use crate::budget;
 use crate::tree::Node;
 
 /// Mark between fields.
@@ -398,6 +399,10 @@ pub(crate) fn below(path: &str) -> String {
 
 fn push_values(values: &[String], quoted: bool, separate: bool, into: &mut String) {
     for (i, value) in values.iter().enumerate() {
+        // a word that is too long is unknown, and so is everything once the budget is spent
+        if into.len() > MAX_WORD || budget::produces(value.len()) {
+            return;
+        }
         if i > 0 {
             into.push(if quoted && !separate { ' ' } else { SPLIT });
         }

@@ -5,12 +5,14 @@ mod node;
 
 pub(crate) use node::{Node, Tree};
 
+use crate::budget::{self, Cost};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
+use std::ops::ControlFlow;
 use std::sync::LazyLock;
-use tree_sitter::{Language, Parser};
+use tree_sitter::{Language, ParseOptions, ParseState, Parser};
 
 /// Most trees that are kept, and their weight together, in bytes.
 const TREES: usize = 4_096;
@@ -57,30 +59,36 @@ type Key = (Grammar, usize, [u8; 32]);
 #[derive(Clone)]
 struct Weight;
 
-impl Weighter<Key, Tree> for Weight {
-    fn weight(&self, _: &Key, tree: &Tree) -> u64 {
+impl Weighter<Key, (Tree, Cost)> for Weight {
+    fn weight(&self, _: &Key, (tree, _): &(Tree, Cost)) -> u64 {
         LIGHTEST + tree.len() as u64 * NODE
     }
 }
 
-static KEPT: LazyLock<Cache<Key, Tree, Weight>> = LazyLock::new(|| Cache::with_weighter(TREES, ROOM, Weight));
+static KEPT: LazyLock<Cache<Key, (Tree, Cost), Weight>> = LazyLock::new(|| Cache::with_weighter(TREES, ROOM, Weight));
 
-/// The tree of a text; `None` if the parser gives up, or the text is nested too deep.
+/// The tree of a text; `None` if the parser gives up, the budget is spent, or the text is nested too deep.
 pub(crate) fn parse(grammar: Grammar, text: &str) -> Option<Tree> {
     thread_local! {
         static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
     }
     let key = (grammar, text.len(), Sha256::digest(text).into());
-    if let Some(known) = KEPT.get(&key) {
-        return Some(known);
+    if let Some((known, cost)) = KEPT.get(&key) {
+        return (!budget::charges(cost)).then_some(known);
     }
-    let parsed = PARSER.with_borrow_mut(|parser| {
-        parser.set_language(&grammar.language()).ok()?;
-        parser.reset();
-        parser.parse(text, None)
-    })?;
-    let tree = Tree::new(grammar, &parsed)?;
-    KEPT.insert(key, tree.clone());
+    let (parsed, cost) = budget::costing(|| {
+        PARSER.with_borrow_mut(|parser| {
+            parser.set_language(&grammar.language()).ok()?;
+            parser.reset();
+            let mut goes_on =
+                |_: &ParseState| if budget::parses() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+            let options = ParseOptions::new().progress_callback(&mut goes_on);
+            let bytes = text.as_bytes();
+            parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options))
+        })
+    });
+    let tree = Tree::new(grammar, &parsed?)?;
+    KEPT.insert(key, (tree.clone(), cost));
     Some(tree)
 }
 

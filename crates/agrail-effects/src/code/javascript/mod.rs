@@ -16,6 +16,7 @@ use super::expression::{Expression, Program};
 use super::table::Table;
 use super::{Loader, MAX_DEPTH, MAX_NODES, MAX_SOURCE};
 use crate::Cause;
+use crate::budget;
 use crate::tree::{self, Grammar};
 use crate::tree::{Node, Tree};
 use foldhash::HashMap;
@@ -85,7 +86,7 @@ impl Reader<'_> {
             return unit;
         }
         let Some(tree) = parse(text, path) else {
-            self.program.problems.add(Cause::Budget, "the parser does not start");
+            self.program.problems.add(Cause::Budget, "the parser gave up");
             return unit;
         };
         if tree.root_node().has_error() {
@@ -148,7 +149,7 @@ impl File<'_, '_, '_> {
     fn enter(&mut self) -> bool {
         self.reader.nodes += 1;
         self.depth += 1;
-        if self.reader.nodes > MAX_NODES {
+        if self.reader.nodes > MAX_NODES || budget::is_spent() {
             self.program().problems.add(Cause::Budget, "the program is too large");
             return false;
         }

@@ -1,6 +1,6 @@
 //! Variables and functions of `make`, as far as their values are constant.
 
-use crate::UNKNOWN_SPAN;
+use crate::{UNKNOWN_SPAN, budget};
 use foldhash::HashMap;
 
 /// Deepest nesting of variables and functions.
@@ -234,7 +234,7 @@ impl<'s> Scope<'s> {
 
     fn expanded(&mut self, text: &str, depth: usize) -> String {
         self.expansions += 1;
-        if depth > DEEPEST || self.expansions > MOST {
+        if depth > DEEPEST || self.expansions > MOST || budget::produces(text.len()) {
             return UNKNOWN_SPAN.to_string();
         }
         let mut out = String::with_capacity(text.len());
