@@ -25,8 +25,9 @@ use std::time::Duration;
 pub(crate) const PENDING_TTL: Duration = Duration::from_secs(60 * 60);
 /// How long a person's answer is valid.
 pub(crate) const APPROVAL_TTL: Duration = Duration::from_secs(15 * 60);
-/// Most pending approvals; beyond that the oldest are dropped.
+/// Most pending approvals, and most of one identity with one agent: nobody's flood pushes another's question out.
 const MOST: i64 = 1_000;
+const SHARE: i64 = 200;
 /// Most verdicts of which it is known that a person approved them.
 const APPROVED: i64 = 2_000;
 /// Longest action that can be shown, and therefore approved, in bytes of JSON.
@@ -70,6 +71,9 @@ pub enum ApprovalError {
     /// The action with this id is too long to be shown in full.
     #[error("'{0}' is too long to be shown in full, so it cannot be approved; let the agent use smaller steps")]
     TooLong(String),
+    /// Too many questions wait.
+    #[error("too many questions wait already; answer some of them: agrail ask")]
+    Full,
     /// No approval with this id is pending.
     #[error("no approval with the id '{0}' is pending; it may have been answered or may have expired")]
     NotPending(String),
@@ -125,6 +129,35 @@ pub struct Approvals {
     database: Arc<Mutex<Connection>>,
 }
 
+/// Makes room for one more question of an identity with an agent: if too many wait, the newest of whoever has most goes.
+///
+/// # Errors
+/// [`ApprovalError::Full`] if these have their share already, or as many as anybody.
+fn make_room(database: &Connection, agent: &str, identity: &str) -> Result<(), ApprovalError> {
+    let count = |sql: &str, values: &[&str]| -> rusqlite::Result<i64> {
+        database.prepare_cached(sql)?.query_row(rusqlite::params_from_iter(values), |row| row.get(0))
+    };
+    let own = count(
+        "SELECT count(*) FROM ticket WHERE state = 'waiting' AND agent = ?1 AND identity = ?2",
+        &[agent, identity],
+    )?;
+    if own >= SHARE {
+        return Err(ApprovalError::Full);
+    }
+    if count("SELECT count(*) FROM ticket WHERE state = 'waiting'", &[])? < MOST {
+        return Ok(());
+    }
+    let sql =
+        "SELECT max(place), count(*) FROM (SELECT rowid AS place, agent, identity FROM ticket WHERE state = 'waiting')
+               GROUP BY agent, identity ORDER BY count(*) DESC LIMIT 1";
+    let (newest, most): (i64, i64) = database.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if most <= own + 1 {
+        return Err(ApprovalError::Full);
+    }
+    database.execute("DELETE FROM ticket WHERE rowid = ?1", params![newest])?;
+    Ok(())
+}
+
 impl Approvals {
     /// Opens the queue; creates the file if it does not exist.
     ///
@@ -160,7 +193,7 @@ impl Approvals {
     /// ask, and asks that result from a failure. `contents`: as for [`Approvals::take`].
     ///
     /// # Errors
-    /// [`ApprovalError::Database`]
+    /// [`ApprovalError::Database`]; [`ApprovalError::Full`] if too many others wait.
     pub fn wait(
         &self,
         action: &Action,
@@ -180,11 +213,8 @@ impl Approvals {
         let now = latest(&writing)?;
         writing.execute("DELETE FROM ticket WHERE until_ms <= ?1", params![now])?;
         writing.execute("DELETE FROM ticket WHERE bound = ?1 AND state = 'waiting'", params![bound])?;
-        writing.execute(
-            "DELETE FROM ticket WHERE state = 'waiting' AND id NOT IN
-             (SELECT id FROM ticket WHERE state = 'waiting' ORDER BY asked_ms DESC LIMIT ?1)",
-            params![MOST - 1],
-        )?;
+        let (agent, identity) = (visible(&context.agent), visible(&context.identity.name));
+        make_room(&writing, &agent, &identity)?;
         writing.execute(
             "INSERT INTO ticket(id, bound, state, until_ms, asked_ms, action, reason, agent, identity, effects, cut, hosts)
              VALUES (?1, ?2, 'waiting', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
@@ -195,8 +225,8 @@ impl Approvals {
                 now,
                 shown,
                 visible(&secrets.redact(&verdict.reason)),
-                visible(&context.agent),
-                visible(&context.identity.name),
+                agent,
+                identity,
                 effects,
                 cut,
                 serde_json::to_string(&hosts(verdict)).unwrap_or_default()

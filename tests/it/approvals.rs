@@ -250,3 +250,34 @@ async fn an_in_house_program_is_approved_by_its_content() {
     write(b"\x7fELF one");
     assert_eq!(guard.check(&shell("deployctl status"), &context).await.decision, Decision::Allow);
 }
+
+#[tokio::test]
+async fn a_flood_of_questions_pushes_nobody_elses_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (approvals, guard) = queue(folder.path());
+    let as_agent = |name: &str| {
+        let mut context = context(folder.path(), "user");
+        name.clone_into(&mut context.agent);
+        context
+    };
+    let honest = decide(&guard, &as_agent("honest"), "frobnicate first").await;
+    let agents =
+        |approvals: &Approvals, name: &str| approvals.waiting().unwrap().iter().filter(|one| one.agent == name).count();
+    // one has its share, whatever it asks
+    for number in 0..230 {
+        let verdict = decide(&guard, &as_agent("loud"), &format!("frobnicate {number}")).await;
+        assert_eq!(verdict.decision, Decision::Ask, "{}", verdict.reason);
+    }
+    assert_eq!(agents(&approvals, "loud"), 200);
+    // many names take what is left, and each other's places
+    for number in 0..900 {
+        let _ = decide(&guard, &as_agent(&format!("name {}", number % 5)), &format!("frobnicate {number}")).await;
+    }
+    assert_eq!(approvals.waiting().unwrap().len(), 1_000);
+    assert!(approvals.waiting().unwrap().iter().any(|one| one.id == honest.id), "the first question still waits");
+    // and somebody new is heard
+    let second = decide(&guard, &as_agent("second"), "frobnicate second").await;
+    let waiting = approvals.waiting().unwrap();
+    assert!(waiting.len() == 1_000 && waiting.iter().any(|one| one.id == second.id), "a new question waits, too");
+    assert!(waiting.iter().any(|one| one.id == honest.id));
+}
