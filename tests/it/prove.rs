@@ -68,6 +68,12 @@ fn operators_prove_what_their_policies_never_do() {
     assert!(text.contains("holds      never 1") && text.contains("refuted    never 2"), "{text}");
     assert!(text.contains("action     install"), "{text}");
 
+    // what is about no effect at all holds, and says nothing
+    let nothing =
+        "permit (principal, action == Action::\"read\", resource) when { context.privileged && !context.privileged };";
+    let (code, text) = prove(&["team.cedar", "--never", nothing]);
+    assert!(code == Some(1) && text.contains("undecided  never 1") && text.contains("says nothing"), "{text}");
+
     // stricter than before, then weaker
     let (code, text) = prove(&["team.cedar", "--no-weaker-than", "before.cedar"]);
     assert_eq!(code, Some(0), "{text}");

@@ -102,7 +102,22 @@ impl Prover<'_> {
             }
             return Ok(Some(plain::case(&claim, self.schema, self.plain, &request, &entities)?));
         }
+        if statement.relation == Relation::Disjoint && !self.says_something(&statement.right).await? {
+            bail!("no effect can be what it is about, so that it says nothing; compare its conditions with each other");
+        }
         Ok(None)
+    }
+
+    /// Whether a set allows anything.
+    async fn says_something(&mut self, name: &str) -> Result<bool> {
+        for at in 0..self.environments.len() {
+            let set = self.compiled.get(&(name.to_owned(), at));
+            let (Some(compiler), Some(set)) = (self.compiler.as_mut(), set) else { bail!("a set was not compiled") };
+            if !compiler.check_always_denies_opt(set).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// A case for one action in which the claim is false.
