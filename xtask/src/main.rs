@@ -1,6 +1,7 @@
 //! Work on the repository itself: `cargo xtask rows import|lint|observe ...`, `cargo xtask differ bash`,
-//! `cargo xtask terminal`.
+//! `cargo xtask book`, `cargo xtask terminal`.
 
+mod book;
 mod differ;
 mod rows;
 mod terminal;
@@ -16,6 +17,8 @@ enum Command {
     Rows(rows::Command),
     /// Run generated programs and compare what happened with what their reading says
     Differ(differ::Options),
+    /// Build the documentation as a book in target/book
+    Book(book::Options),
     /// Record commands in a terminal as SVG
     Terminal(terminal::Options),
 }
@@ -25,6 +28,7 @@ fn main() -> anyhow::Result<()> {
     match Command::parse() {
         Command::Rows(command) => rows::run(command),
         Command::Differ(options) => differ::run(&options),
+        Command::Book(options) => book::run(&options),
         Command::Terminal(options) => terminal::run(&options),
     }
 }
