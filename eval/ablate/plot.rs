@@ -15,9 +15,12 @@ use super::table::Summary;
 use anyhow::{Context, Result, bail};
 use plotters::coord::Shift;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, VPos};
 use std::path::{Path, PathBuf};
 
 const SIZE: (u32, u32) = (900, 480);
+/// Height of the line below a plot, pixels.
+const FOOT: u32 = 24;
 const FONT: &str = "sans-serif";
 
 /// Colours of arms; dash and marker also change from arm to arm.
@@ -54,7 +57,10 @@ fn render(plot: &str, experiment: &Experiment, steps: &[Step], summary: &Summary
     {
         let page = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
         page.fill(&WHITE)?;
-        let area = page.margin(8, 8, 8, 12);
+        let (upper, foot) = page.split_vertically(SIZE.1.saturating_sub(FOOT));
+        let area = upper.margin(8, 0, 8, 12);
+        let middle = i32::try_from(FOOT / 2).unwrap_or(0);
+        legend::text(&foot, &about(plot, experiment, summary), (16, middle), 13, (HPos::Left, VPos::Center))?;
         match plot {
             "learning-curve" => lines::learning_curve(&area, experiment, steps)?,
             "cost" => lines::cost(&area, experiment, steps)?,
@@ -66,6 +72,25 @@ fn render(plot: &str, experiment: &Experiment, steps: &[Step], summary: &Summary
         page.present()?;
     }
     Ok(text)
+}
+
+/// What a plot shows: how many arms, seeds and checks, and what its bands or whiskers are.
+fn about(plot: &str, experiment: &Experiment, summary: &Summary) -> String {
+    let many = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    let (least, most) =
+        summary.arms.iter().fold((usize::MAX, 0), |(least, most), row| (least.min(row.n), most.max(row.n)));
+    let checks = if least < most { format!("{least} to {most}") } else { most.to_string() };
+    let spread = match plot {
+        "learning-curve" => "band: \u{b1} 1 standard deviation over the seeds",
+        "cost" => "mean over the seeds, no band",
+        "threshold" => "whiskers as in the legend",
+        _ => "whiskers: Wilson 95 %",
+    };
+    format!(
+        "{}, {}, n = {checks} checks per arm; {spread}",
+        many(summary.arms.len(), "arm"),
+        many(experiment.seeds.len(), "seed")
+    )
 }
 
 fn colour(place: usize) -> RGBColor {

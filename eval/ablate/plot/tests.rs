@@ -42,6 +42,7 @@ fn every_plot_is_drawn_with_axes_and_arms_and_is_the_same_each_time() {
     assert_eq!(texts.len(), 5);
     for text in &texts {
         assert!(text.starts_with("<svg width=\"900\" height=\"480\"") && text.trim_end().ends_with("</svg>"));
+        assert!(text.contains("2 arms, ") && text.contains("n = 12 checks per arm; "), "what it shows");
         assert!(text.contains("font-family=\"sans-serif\"") && !text.contains("NaN") && !text.contains("<arm>"));
     }
     for (text, part) in texts.iter().zip(["step (actions", "ASR", "tokens per check", "threshold", "deny all (50.0)"]) {
