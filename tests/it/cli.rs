@@ -73,6 +73,35 @@ fn an_action_that_cannot_be_read_is_an_error_that_says_where() {
 }
 
 #[test]
+fn the_policies_of_a_project_are_checked_and_explained_by_the_id_in_a_verdict() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("shop/.agrail");
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("policy.cedar");
+    let text = "@id(\"gen\")\n@category(\"integrity\")\n@reason(\"make writes these\")\n\
+                forbid (principal, action in Action::\"change\", resource in Folder::\"gen\");\n";
+    fs::write(&file, text).unwrap();
+    let (code, out, said) = run(home.path(), &["policy", "check", file.to_str().unwrap()]);
+    assert!(code == 0 && out.contains("policy.cedar#gen") && out.contains("1 policies"), "{out}{said}");
+    let id = format!("policy:{}#gen", file.display());
+    let (code, out, said) = run(home.path(), &["policy", "explain", &id]);
+    assert!(code == 0 && out.contains("make writes these") && out.contains("/shop/gen"), "{out}{said}");
+    // all mistakes at once, as they are written
+    let wrong = format!("{}{}", text.replace("forbid", "permit"), text.replace("@id(\"gen\")", "@id(\"a b\")"));
+    fs::write(&file, wrong).unwrap();
+    let (code, _, said) = run(home.path(), &["policy", "check", file.to_str().unwrap()]);
+    assert!(code == 1 && said.contains("2 problems"), "{said}");
+    assert!(
+        said.contains("policy.cedar:1: policy 'gen': permits") && said.contains("policy.cedar:5: policy 'a b'"),
+        "{said}"
+    );
+    // it is no policy of the account
+    let named = format!("policy.files=[\"{}\"]", file.display());
+    let (code, _, said) = run(home.path(), &["--set", &named, "policy", "check"]);
+    assert!(code == 1 && said.contains("has the policies of a project"), "{said}");
+}
+
+#[test]
 fn policies_are_listed_explained_and_refused_with_file_line_and_column() {
     let home = tempfile::tempdir().unwrap();
     let (code, out, _) = run(home.path(), &["policy", "explain", "rename-onto-existing"]);

@@ -13,8 +13,8 @@ use std::process::ExitCode;
 
 /// Show the settings and their origin, or check whether they work
 ///
-/// The environment (`AGRAIL_GUARD__ON_FAILURE=ask`) overrides the configuration file, and `--set guard.on_failure=ask`
-/// overrides both. Relative paths are relative to the file, if there is one.
+/// The environment (`AGRAIL_GUARD__ON_FAILURE=ask`) overrides the configuration file, and `--set
+/// guard.on_failure=ask` overrides both. Relative paths are relative to the file, if there is one.
 ///
 ///   agrail config show --origin
 #[derive(Debug, clap::Args)]
@@ -36,7 +36,11 @@ enum What {
         json: bool,
     },
     /// Check that a guard can be built: load every configured file, including policies and their examples.
-    Check,
+    Check {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Accept the configuration as it is, although it is weaker than before.
     ///
     /// Hooks, the MCP proxy and the service do not start with a configuration that is weaker than the one they last started
@@ -45,6 +49,9 @@ enum What {
         /// Content of the approval token file, if there is no terminal.
         #[arg(long)]
         token: Option<String>,
+        /// Print JSON: the respects in which it is weaker.
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -52,7 +59,7 @@ enum What {
 pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     let mut out = anstream::stdout();
     match &args.what {
-        What::Accept { token } => {
+        What::Accept { token, json } => {
             may_approve(config, token.as_deref())?;
             accepted::accept(config, |weaker| {
                 let what = if weaker.is_empty() { "nothing is weaker".to_owned() } else { weaker.join("; ") };
@@ -61,7 +68,11 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
                     let audit = Audit::open(&config.audit_folder()?, false)?;
                     audit.note(&format!("{who} accepted the configuration: {what}"))?;
                 }
-                Ok(writeln!(out, "accepted: {what}")?)
+                let said = match json {
+                    true => serde_json::json!({ "weaker": weaker }).to_string(),
+                    false => format!("accepted: {what}"),
+                };
+                Ok(writeln!(out, "{said}")?)
             })?;
         }
         What::Show { json: true, .. } => writeln!(out, "{}", serde_json::to_string_pretty(&settings(config)?)?)?,
@@ -78,12 +89,18 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
                 writeln!(out, "{key} = {}", toml::Value::try_from(&value)?)?;
             }
         }
-        What::Check => {
+        What::Check { json } => {
             let policy = config.policy()?.proved()?;
             let _ = config.builder(false)?.build()?;
             for token in &config.serve.tokens {
                 let file = config.beside(&token.file);
                 std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            }
+            if *json {
+                let (rules, rows) = (policy.rules().len(), config.rows()?.len());
+                let found = serde_json::json!({"file": config.file, "policies": rules, "rows": rows, "digest": policy.digest()});
+                writeln!(out, "{found}")?;
+                return Ok(ExitCode::SUCCESS);
             }
             let file = config.file.as_deref().map_or_else(|| "the defaults".into(), |f| f.display().to_string());
             let rows = match config.rows()?.len() {

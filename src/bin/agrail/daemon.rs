@@ -37,9 +37,10 @@ const DEPTH: usize = 6;
 
 /// Keep a guard in memory that answers the hooks; the first hook starts it
 ///
-/// A hook that finds such a guard gets its answer in a few milliseconds; without one it decides by itself. It listens on a
-/// socket that only your account can use, and stops if its program, its settings or its policies change, or after half an
-/// hour without an event (`hook.idle_minutes`). `hook.daemon = false` switches it off. Options as those of `agrail hook`.
+/// A hook that finds such a guard gets its answer in a few milliseconds; without one it decides by
+/// itself. It listens on a socket that only your account can use, and stops if its program, its
+/// settings or its policies change, or after half an hour without an event (`hook.idle_minutes`).
+/// `hook.daemon = false` switches it off. Options as those of `agrail hook`.
 ///
 ///   agrail daemon claude-code
 #[derive(Debug, clap::Args)]

@@ -23,8 +23,9 @@ use std::time::Duration;
 
 /// Co-evolve attacks and defences (AEGIS) to harden the detection of injected instructions
 ///
-/// With `mutation` it needs no model: a grammar attacks the shipped detector, whose head learns. With `model` a
-/// language model attacks, defends, criticises and judges. A killed run resumes where it stopped.
+/// With `mutation` it needs no model: a grammar attacks the shipped detector, whose head learns.
+/// With `model` a language model attacks, defends, criticises and judges. A killed run resumes
+/// where it stopped.
 ///
 ///   agrail evolve --head eval/detector/trained.json --task eval/tasks/tool-result-injection.toml --out /tmp/run
 ///   agrail evolve gate --against eval/gate/pool.jsonl

@@ -40,8 +40,9 @@ static LIMIT: AtomicU64 = AtomicU64::new(WATCHDOG);
 
 /// Answer a coding agent before each tool call: event on standard input, answer on standard output
 ///
-/// `agrail install` puts the hook in front of an agent. If the guard has no objection, the hook is silent, so that the
-/// host's own permissions apply. A call that cannot be decided is blocked. Exit code 0, or 2 to block.
+/// `agrail install` puts the hook in front of an agent. If the guard has no objection, the hook is
+/// silent, so that the host's own permissions apply. A call that cannot be decided is blocked. Exit
+/// code 0, or 2 to block.
 ///
 ///   echo '{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf /etc"}}' | agrail hook claude-code
 #[derive(Debug, Clone, clap::Args)]

@@ -10,10 +10,11 @@ use std::process::ExitCode;
 
 /// Put the guard in front of a coding agent, or remove it
 ///
-/// Edits the host's settings in place, shows the changes, and keeps the old file beside the new one. The command is
-/// idempotent. Codex runs only trusted hooks, so the trust entry is written to its config.toml, too. With --scope
-/// machine the hook goes into the administrator's settings (/etc/claude-code, /etc/codex, ...), which no project can switch
-/// off. What the guard does not see of a host: agrail doctor.
+/// Edits the host's settings in place, shows the changes, and keeps the old file beside the new
+/// one. The command is idempotent. Codex runs only trusted hooks, so the trust entry is written to
+/// its config.toml, too. With --scope machine the hook goes into the administrator's settings
+/// (/etc/claude-code, /etc/codex, ...), which no project can switch off. What the guard does not
+/// see of a host: agrail doctor.
 ///
 ///   agrail install claude-code                    for all of your projects
 ///   agrail install codex --scope project          for the project in this folder
@@ -34,6 +35,9 @@ pub struct Args {
     /// Show the changes without making them.
     #[arg(long)]
     dry_run: bool,
+    /// Print JSON: each file with its text before and after (null: removed), and where the old one is kept.
+    #[arg(long)]
+    json: bool,
 }
 
 /// The settings files in which a host keeps its hooks; none if it has no such scope.
@@ -122,6 +126,9 @@ pub fn run(args: &Args, config: &crate::settings::Config) -> Result<ExitCode> {
     };
     let changes = changes(args, host, scope, &command(host, config.file.as_deref())?)?;
     let mut out = anstream::stdout();
+    if args.json {
+        return Ok(writeln!(out, "{}", applied(args, &changes)?).map(|()| ExitCode::SUCCESS)?);
+    }
     if !changes.iter().any(Change::changes) {
         let file = changes.first().map(|change| change.file.display().to_string()).unwrap_or_default();
         writeln!(out, "{file}: nothing to change")?;
@@ -129,14 +136,7 @@ pub fn run(args: &Args, config: &crate::settings::Config) -> Result<ExitCode> {
     }
     for change in changes.iter().filter(|change| change.changes()) {
         shown(&mut out, change)?;
-        if args.dry_run {
-            continue;
-        }
-        let Some(after) = &change.after else {
-            std::fs::remove_file(&change.file).with_context(|| format!("cannot remove {}", change.file.display()))?;
-            continue;
-        };
-        if let Some(kept) = written(change, after)? {
+        if let Some(kept) = made(args, change)? {
             writeln!(out, "the old file is kept as {}", kept.display())?;
         }
     }
@@ -149,6 +149,29 @@ pub fn run(args: &Args, config: &crate::settings::Config) -> Result<ExitCode> {
         )?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Makes a change, unless only what would be done is asked for. Returns where the old file is kept.
+fn made(args: &Args, change: &Change) -> Result<Option<PathBuf>> {
+    match &change.after {
+        _ if args.dry_run => Ok(None),
+        Some(after) => written(change, after),
+        None => {
+            let removed = std::fs::remove_file(&change.file);
+            removed.with_context(|| format!("cannot remove {}", change.file.display())).map(|()| None)
+        }
+    }
+}
+
+/// Makes the changes and describes them.
+fn applied(args: &Args, changes: &[Change]) -> Result<serde_json::Value> {
+    let mut files = Vec::new();
+    for change in changes.iter().filter(|change| change.changes()) {
+        let kept = made(args, change)?;
+        let Change { file, before, after, .. } = change;
+        files.push(serde_json::json!({"file": file, "before": before, "after": after, "kept": kept}));
+    }
+    Ok(serde_json::json!({"host": args.host, "uninstall": args.uninstall, "dry_run": args.dry_run, "files": files}))
 }
 
 /// The changes to make, file by file.

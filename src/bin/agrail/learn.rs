@@ -50,6 +50,9 @@ enum Command {
         /// Only this rule.
         #[arg(long, value_name = "ID")]
         rule: Option<String>,
+        /// Print JSON: the files, and how many policies and examples they have.
+        #[arg(long)]
+        json: bool,
     },
     Tool(crate::tool::Args),
     /// Answer the question how far a rule reaches; without an answer, show the question.
@@ -77,6 +80,9 @@ enum Command {
         /// Content of the approval token file, if there is no terminal.
         #[arg(long)]
         token: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -85,7 +91,7 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
     match args.command {
         Command::Tool(args) => crate::tool::run(&args, config)?,
         Command::Rules { explain, json } => rules(&config.open_memory()?, explain, json)?,
-        Command::Policy { file, rule } => policy(&config.open_memory()?, &file, rule.as_deref())?,
+        Command::Policy { file, rule, json } => policy(&config.open_memory()?, &file, rule.as_deref(), json)?,
         Command::Question { rule, answer: None, json, .. } => {
             let memory = config.open_memory()?;
             if json {
@@ -104,7 +110,7 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
                 None => bail!("there is no question about {rule}"),
             }
         }
-        Command::Confirm { rule, token } => {
+        Command::Confirm { rule, token, json } => {
             let memory = config.open_memory()?;
             may_approve(config, token.as_deref())?;
             if memory.show(&rule)?.condition.is_none() {
@@ -112,6 +118,10 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
             }
             let who = std::env::var("USER").unwrap_or_else(|_| "operator".to_owned());
             let entry = memory.activate(&rule, &who)?;
+            if json {
+                println!("{}", json!({"rule": entry.id, "version": entry.version, "says": sentence(&entry)}));
+                return Ok(ExitCode::SUCCESS);
+            }
             println!("{} version {} denies from now on: {}", entry.id, entry.version, plain(&sentence(&entry)));
         }
     }
@@ -119,7 +129,7 @@ pub fn run(args: Args, config: &Config) -> Result<ExitCode> {
 }
 
 /// Writes the rules as policies. Neither file may exist, because an operator may have edited it.
-fn policy(memory: &Memory, file: &Path, rule: Option<&str>) -> Result<()> {
+fn policy(memory: &Memory, file: &Path, rule: Option<&str>, as_json: bool) -> Result<()> {
     let (policies, examples) = memory.policies(rule)?;
     if policies.is_empty() {
         match rule {
@@ -145,6 +155,11 @@ fn policy(memory: &Memory, file: &Path, rule: Option<&str>) -> Result<()> {
         write_new(path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let written = loaded.rules().iter().filter(|rule| rule.file == name).count();
+    if as_json {
+        let examples = loaded.examples().len();
+        println!("{}", json!({"file": file, "examples_file": beside, "policies": written, "examples": examples}));
+        return Ok(());
+    }
     println!("{name}: policies: {written}; examples verified: {}", loaded.examples().len());
     println!("the examples hold actions on record: read {} before you share it", beside.display());
     println!("to have them judged, list the file under policy.files of the configuration");

@@ -16,11 +16,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use url::Url;
 
-/// Put the guard between an MCP client and a tool server; the client starts this command instead of the server
+/// Put the guard between an MCP client and a tool server; the client starts this command instead of
+/// the server
 ///
-/// The guard answers a call that is not allowed itself, with the reason; the call never reaches the server. It searches
-/// tool results for injected instructions. It blocks calls to a tool whose description changes or contains
-/// instructions.
+/// The guard answers a call that is not allowed itself, with the reason; the call never reaches the
+/// server. It searches tool results for injected instructions. It blocks calls to a tool whose
+/// description changes or contains instructions.
 ///
 ///   agrail mcp -- npx -y @modelcontextprotocol/server-filesystem /home/alice/project
 ///   agrail mcp --url https://mcp.example.com/mcp   (give the client the address that this prints)

@@ -24,9 +24,10 @@ const TRIES: u32 = 3;
 ///   agrail notify -- sh -c 'notify-send "agrail: $(jq -r .reason)"'
 ///   agrail notify --url https://chat.example/hooks/agrail
 ///
-/// The program gets one JSON object on its standard input, the address the same by POST: id, short, agent, identity,
-/// reason, effects (lines), action, cut, asked_ms, until_ms (milliseconds since 1970), approve and reject (the commands
-/// that answer). Secrets are redacted. What fails is tried three times.
+/// The program gets one JSON object on its standard input, the address the same by POST: id, short,
+/// agent, identity, reason, effects (lines), action, cut, asked_ms, until_ms (milliseconds since
+/// 1970), approve and reject (the commands that answer). Secrets are redacted. What fails is tried
+/// three times.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {

@@ -35,6 +35,9 @@ pub struct Args {
     /// Content of the approval token file, if there is no terminal.
     #[arg(long)]
     token: Option<String>,
+    /// Print JSON: the pause that is on afterwards, or null.
+    #[arg(long)]
+    json: bool,
 }
 
 /// A pause.
@@ -92,8 +95,8 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         }
         std::fs::write(&file, serde_json::to_vec(&pause)?)
             .with_context(|| format!("cannot write {}", file.display()))?;
-        println!("{}; hooks stop nothing, and the audit log has what they would stop", pause.says());
-        println!("end it with: agrail pause --end");
+        let says = format!("{}; hooks stop nothing, and the audit log has what they would stop", pause.says());
+        tell(args, config, &format!("{says}\nend it with: agrail pause --end"));
     } else if args.end {
         let was = current(config).is_some();
         match std::fs::remove_file(&file) {
@@ -102,14 +105,23 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
             }
             _ if was => {
                 log(config, &format!("the pause was ended by {by}"))?;
-                println!("the pause has ended");
+                tell(args, config, "the pause has ended");
             }
-            _ => println!("no pause was on"),
+            _ => tell(args, config, "no pause was on"),
         }
     } else {
-        println!("{}", current(config).map_or_else(|| "no pause is on".to_owned(), |pause| pause.says()));
+        let says = current(config).map_or_else(|| "no pause is on".to_owned(), |pause| pause.says());
+        tell(args, config, &says);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the pause that is on as JSON, or the words.
+fn tell(args: &Args, config: &Config, words: &str) {
+    match args.json {
+        true => println!("{}", serde_json::json!(current(config))),
+        false => println!("{words}"),
+    }
 }
 
 fn log(config: &Config, event: &str) -> Result<()> {

@@ -5,7 +5,8 @@ pub mod prove;
 mod trial;
 
 use crate::check::own_name;
-use crate::settings::{Config, default_file, source};
+use crate::settings::{Config, default_file, is_of_project, source};
+use crate::settled;
 use agrail::check::{Answerer, Response};
 use agrail::machine::Environment;
 use agrail::policy::{Policy, PolicyError, Rule, Source};
@@ -31,6 +32,9 @@ enum Command {
     Init {
         /// File to write; default: policies.cedar beside the configuration file.
         file: Option<PathBuf>,
+        /// Print JSON: the file that was written.
+        #[arg(long)]
+        json: bool,
     },
     /// Load policy files as the guard would and list their policies.
     Check {
@@ -47,6 +51,9 @@ enum Command {
     Test {
         /// Cedar files; default: the configured ones.
         files: Vec<PathBuf>,
+        /// Print JSON: a list of {file, example, expected}.
+        #[arg(long)]
+        json: bool,
     },
     /// Try each rule about a folder against commands that reach the same files in another way; exit code 2 if one is missed.
     Lint {
@@ -88,9 +95,12 @@ enum Command {
 pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
     match &args.command {
         Command::Check { schema: true, .. } => print!("{}", Policy::schema_text()),
-        Command::Init { file } => init(file.as_deref(), config)?,
+        Command::Init { file, json } => init(file.as_deref(), *json, config)?,
         Command::Check { files, json, .. } => {
-            let policy = checked(files, config)?;
+            let policy = match files.as_slice() {
+                [file] if is_of_project(file) => checked_project(file)?,
+                files => checked(files, config)?,
+            };
             list(&policy, *json)?;
         }
         Command::Lint { files, root, json } => return linted(files, root, *json, config),
@@ -111,14 +121,25 @@ pub fn run(args: &Args, config: &Config) -> Result<ExitCode> {
         Command::Prove(args) => {
             return prove::run(args, |files| load(files, config));
         }
-        Command::Test { files } => {
+        Command::Test { files, json } => {
             let policy = load(files, config)?.proved()?;
+            if *json {
+                let line = |(file, example, expected): &(String, String, String)| serde_json::json!({"file": file, "example": example, "expected": expected});
+                let all: Vec<serde_json::Value> = policy.examples().iter().map(line).collect();
+                println!("{}", serde_json::to_string_pretty(&all)?);
+                return Ok(ExitCode::SUCCESS);
+            }
             for (file, what, expected) in policy.examples() {
                 println!("ok  {file}: {what} -> {expected}");
             }
             println!("{} examples verified, {} policies", policy.examples().len(), policy.rules().len());
         }
-        Command::Explain { id, json } => explain(&config.policy()?, id, *json)?,
+        Command::Explain { id, json } => match id.strip_prefix("policy:").unwrap_or(id).rsplit_once('#') {
+            Some((file, _)) if is_of_project(Path::new(file)) => {
+                explain(&checked_project(Path::new(file))?, id, *json)?
+            }
+            _ => explain(&config.policy()?, id, *json)?,
+        },
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -150,6 +171,18 @@ fn checked(files: &[PathBuf], config: &Config) -> Result<Policy> {
     Ok(load(files, config)?.proved()?)
 }
 
+/// The policies of a project, verified.
+///
+/// # Errors
+/// All their problems at once.
+fn checked_project(file: &Path) -> Result<Policy> {
+    let text = settled::text(file, "the policies of the project")?;
+    let whole = std::fs::canonicalize(file).with_context(|| format!("cannot look up {}", file.display()))?;
+    let folder = whole.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_string_lossy();
+    problems(&Policy::problems_of_project(&folder, &text))?;
+    Ok(Policy::of_project(&folder, &text)?)
+}
+
 fn valid(sources: &[Source], config: &Config) -> Result<()> {
     problems(&Policy::problems(sources, &config.policy.disable))
 }
@@ -173,7 +206,7 @@ fn problems(found: &[(usize, PolicyError)]) -> Result<()> {
     }
 }
 
-fn init(file: Option<&Path>, config: &Config) -> Result<()> {
+fn init(file: Option<&Path>, json: bool, config: &Config) -> Result<()> {
     let beside = config.file.clone().or_else(default_file).map(|file| file.with_file_name("policies.cedar"));
     let Some(file) = file.map(Path::to_owned).or(beside) else {
         bail!("there is no home folder for the configuration; name the file: agrail policy init FILE");
@@ -184,6 +217,10 @@ fn init(file: Option<&Path>, config: &Config) -> Result<()> {
     let new = std::fs::OpenOptions::new().write(true).create_new(true).open(&file);
     let unwritten = || format!("cannot write {}; name another file, or move this one away", file.display());
     new.and_then(|mut new| new.write_all(WISHES.as_bytes())).with_context(unwritten)?;
+    if json {
+        println!("{}", serde_json::json!({ "file": file }));
+        return Ok(());
+    }
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     println!("wrote {}\n", file.display());
     println!(

@@ -18,11 +18,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
 
-/// Research a question on web pages that may be hostile; the guard checks every fetch and the answer
+/// Research a question on web pages that may be hostile; the guard checks every fetch and the
+/// answer
 ///
-/// Without a model ([model] in the configuration, or --model-url), the answer consists of the passages that are nearest
-/// to the question. Exit code 0: a report with findings; 1: no findings, or a failure. The report lists pages that
-/// could not be read.
+/// Without a model ([model] in the configuration, or --model-url), the answer consists of the
+/// passages that are nearest to the question. Exit code 0: a report with findings; 1: no findings,
+/// or a failure. The report lists pages that could not be read.
 ///
 ///   agrail research 'When was the Golden Gate Bridge opened?' --url https://en.wikipedia.org/wiki/Golden_Gate_Bridge
 #[derive(Debug, clap::Args)]

@@ -20,9 +20,10 @@ const CONSOLE: &str = "console";
 
 /// Answer checks over HTTP, with a web console: POST /v1/check, /metrics, /openapi.json
 ///
-/// SIGHUP or POST /v1/reload reloads the configuration completely or, if anything is wrong, not at all. A configuration
-/// that would block less needs an operator: POST /v1/reload with {"weaker": true}, or at the next start 'agrail config
-/// accept'. If no operator is configured, a token is generated for this run and printed once; the printed link opens the console with it.
+/// SIGHUP or POST /v1/reload reloads the configuration completely or, if anything is wrong, not at
+/// all. A configuration that would block less needs an operator: POST /v1/reload with {"weaker":
+/// true}, or at the next start 'agrail config accept'. If no operator is configured, a token is
+/// generated for this run and printed once; the printed link opens the console with it.
 ///
 ///   agrail serve
 ///   curl -s 127.0.0.1:8642/v1/check -d '{"action":{"type":"shell","command":"rm -rf /etc"}}'
