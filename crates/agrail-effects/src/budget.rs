@@ -1,10 +1,10 @@
 //! What reading one action may cost.
 //!
 //! 1. Counts bound the work, so that the same action has the same reading on every machine: steps of the grammars' parsers,
-//!    and bytes that expansions produce. What was kept from before costs what it cost then. Readers have further bounds of
-//!    their own (commands, effects, words, nesting).
+//!    and bytes that expansions produce. A cached result is charged what it cost at first, so that a second reading ends
+//!    where the first did. Readers have further bounds of their own (commands, effects, words, nesting).
 //! 2. The CPU time of the thread is bounded, too, in case a count does not see some work. What is unread then is unknown.
-//! 3. Everything is asked where the work is done, so that no reading goes on after its end.
+//! 3. Readers ask for it in their loops, so that no work goes on for long after the budget is spent.
 //!
 //! The budget belongs to the thread, because all of a reading happens on one.
 
@@ -92,7 +92,7 @@ pub(crate) fn produces(bytes: usize) -> bool {
     })
 }
 
-/// Does the work; also returns what was counted meanwhile.
+/// Does the work, and measures its cost.
 pub(crate) fn costing<T>(work: impl FnOnce() -> T) -> (T, Cost) {
     let now = || BUDGET.with_borrow(|budget| budget.as_ref().map(|budget| budget.cost).unwrap_or_default());
     let before = now();
@@ -101,7 +101,7 @@ pub(crate) fn costing<T>(work: impl FnOnce() -> T) -> (T, Cost) {
     (done, Cost { steps: after.steps - before.steps, bytes: after.bytes - before.bytes })
 }
 
-/// Counts what kept work cost; whether the budget is spent.
+/// Charges the cost of a cached result; whether the budget is spent.
 pub(crate) fn charges(cost: Cost) -> bool {
     with(|budget| {
         budget.cost.steps += cost.steps;
@@ -136,11 +136,21 @@ mod tests {
             ("eval ".repeat(40_000) + "ls", "too"),
             ("cat|".repeat(60_000) + "cat", "too"),
         ];
+        let read = |command: String| {
+            let action = crate::Action::Shell { command, cwd: Some("/home/a".into()) };
+            crate::extract_effects(&action, crate::Who { name: "a", home: "/home/a" }, &crate::shell::NoFiles).effects
+        };
+        // nothing is left out of what is run, and the command itself is still read
+        let long = "x".repeat(40_000);
+        let after = format!("a=('true {long}' '{long}' '\nrm -rf /etc'); bash <<< \"${{a[*]}}\"");
+        for command in [after, format!("rm -rf /etc {}", ">a ".repeat(9_000))] {
+            let found = read(command);
+            let deletes = |effect: &crate::Effect| effect.verb == crate::Verb::Delete && effect.target.name() == "/etc";
+            assert!(found.iter().any(deletes), "{found:?}");
+        }
         for (command, why) in cases {
             let begin: String = command.chars().take(40).collect();
-            let action = crate::Action::Shell { command, cwd: Some("/home/a".into()) };
-            let who = crate::Who { name: "a", home: "/home/a" };
-            let found = crate::extract_effects(&action, who, &crate::shell::NoFiles).effects;
+            let found = read(command);
             let unknown = |effect: &crate::Effect| {
                 effect.verb == crate::Verb::Unknown
                     && effect.operation == "budget"
@@ -151,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_costs_as_much_as_before() {
+    fn a_cached_result_costs_as_much_as_a_new_one() {
         let action = |number: usize| crate::Action::Shell {
             command: format!(
                 "python3 -c 'import os\nx = [{}]\nos.remove(\"/tmp/{number}\")'; echo {}",

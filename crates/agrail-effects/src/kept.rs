@@ -88,7 +88,7 @@ pub(crate) fn reading(parts: &[&str], loader: &dyn Loader, read: impl FnOnce(&dy
     }
     let noting = Noting { inner: loader, asked: RefCell::default() };
     let (reading, cost) = budget::costing(|| read(&noting));
-    // what was cut short says nothing of the next time
+    // an incomplete reading must not answer for a later one
     if !budget::is_spent() {
         KEPT.insert(key, Arc::new(Kept { asked: noting.asked.into_inner(), reading: reading.clone(), cost }));
     }

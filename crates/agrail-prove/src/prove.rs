@@ -103,7 +103,7 @@ impl Prover<'_> {
             return Ok(Some(plain::case(&claim, self.schema, self.plain, &request, &entities)?));
         }
         if statement.relation == Relation::Disjoint && !self.says_something(&statement.right).await? {
-            bail!("no effect can be what it is about, so that it says nothing; compare its conditions with each other");
+            bail!("no effect matches this rule, so it says nothing; check whether its conditions exclude each other");
         }
         Ok(None)
     }

@@ -91,9 +91,9 @@ impl View<'_> {
             query.class = TargetClass::Path(class);
         }
         // each match of `*/.claude/*` is in such a folder
-        let named = self.environment.map(|environment| environment.class(effect.target.name(), self.account).0);
-        if let (TargetClass::Path(class), true) = (query.class, query.is_prefix && named == Some(Class::Guard))
+        if let (true, TargetClass::Path(class), Some(environment)) = (query.is_prefix, query.class, self.environment)
             && class.weight() < Class::Guard.weight()
+            && environment.class(effect.target.name(), self.account).0 == Class::Guard
         {
             query.class = TargetClass::Path(Class::Guard);
         }

@@ -20,10 +20,11 @@ impl Shell<'_> {
     pub(super) fn redirected(&mut self, node: Node<'_>, source: &str, mut stdin: Output) -> Output {
         let outer = stdin.clone();
         let start = self.reading.effects.len();
-        let redirects: Vec<Node<'_>> = children(node).into_iter().filter(|c| c.kind().ends_with("_redirect")).collect();
+        let mut redirects: Vec<Node<'_>> =
+            children(node).into_iter().filter(|c| c.kind().ends_with("_redirect")).collect();
         if redirects.len() > MAX_REDIRECTS {
             self.unknown(Cause::Budget, "too many redirections", "shell");
-            return Output::default();
+            redirects.truncate(MAX_REDIRECTS);
         }
         let mut after: Vec<Node<'_>> = Vec::new();
         for redirect in &redirects {

@@ -12,7 +12,7 @@ use crate::tree::{Node, Tree};
 use foldhash::HashSet;
 
 /// Most here-documents times bytes of the text.
-const HEREDOCS: usize = 32 << 20;
+const HEREDOCS: usize = 128 << 20;
 
 /// Parses shell source.
 pub(super) fn parse(source: &str) -> Option<Tree> {

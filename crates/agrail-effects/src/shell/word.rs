@@ -399,8 +399,9 @@ pub(crate) fn below(path: &str) -> String {
 
 fn push_values(values: &[String], quoted: bool, separate: bool, into: &mut String) {
     for (i, value) in values.iter().enumerate() {
-        // a word that is too long is unknown, and so is everything once the budget is spent
-        if into.len() > MAX_WORD || budget::produces(value.len()) {
+        // the rest is unknown, and not left out: the text may be run, written or sent
+        if budget::produces(value.len()) {
+            into.push(UNKNOWN_SPAN);
             return;
         }
         if i > 0 {
